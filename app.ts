@@ -66,22 +66,32 @@ export interface AppOptions {
  * that it does not know; without one unknown paths stay the host's.
  * @throws {Error} where it could not be right on this instance, with what to change
  */
-export async function app (fastify: FastifyInstance, { config, prefix = '' }: AppOptions): Promise<void> {
+export async function app(
+  fastify: FastifyInstance,
+  { config, prefix = '' }: AppOptions
+): Promise<void> {
   await fastify.register(logPrivacy)
   await registerAll(fastify, config, /[^/]/.test(prefix))
 }
 
 /** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */
-export const standalone = fp(async function standalone (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
-  await fastify.register(connections)
-  await registerAll(fastify, config, true)
-}, { name: 'standalone', fastify: '5.x' })
+export const standalone = fp(
+  async function standalone(fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
+    await fastify.register(connections)
+    await registerAll(fastify, config, true)
+  },
+  { name: 'standalone', fastify: '5.x' }
+)
 
 /**
  * What all share, then the locks (DynamoDB, no CMS) and the editions (CMS, no DynamoDB), with the lock boards, which join
  * both. Each is a scope of its own and sees no other's decorators.
  */
-async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths: boolean): Promise<void> {
+async function registerAll(
+  fastify: FastifyInstance,
+  config: Config,
+  ownsPaths: boolean
+): Promise<void> {
   await fastify.register(mount, { config, ownsPaths })
   await fastify.register(observers)
   await fastify.register(metrics, { config })
@@ -113,14 +123,21 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const editions = openEditions(fastify, config, { store, locks, refusals, memory, bus, journal })
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })
-  const history = journal && createHistory({ journal, editions, isBeingSaved: editions.isBeingSaved, model: config.contentModel })
+  const history =
+    journal &&
+    createHistory({
+      journal,
+      editions,
+      isBeingSaved: editions.isBeingSaved,
+      model: config.contentModel
+    })
 
-  await fastify.register(async function lockScope (scope) {
+  await fastify.register(async function lockScope(scope) {
     await scope.register(lockStore, { config, locks })
     await scope.register(lockRoutes)
   })
 
-  await fastify.register(async function editionScope (scope) {
+  await fastify.register(async function editionScope(scope) {
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
     await scope.register(idempotency, { idempotency: openIdempotency(config, store) })

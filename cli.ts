@@ -4,11 +4,28 @@ import { join } from 'node:path'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** The verbs: what each does, and the module that does it when it is loaded. */
-const verbs: Record<string, { summary: string, run: (args: string[]) => Promise<unknown>, takesArguments?: true }> = {
-  start: { summary: 'serves what the settings in the environment, or in .env, say', run: async () => (await import('./server.ts')).start() },
-  dev: { summary: 'the same, with a lock store and a sample CMS of its own where the settings name none', run: () => import('./dev/start.ts') },
-  doctor: { summary: 'looks for what is wrong with the settings, the lock table and the CMS, and says what to do', run: () => import('./doctor.ts') },
-  model: { summary: 'asks the CMS for its content model and writes it (--entity-type=<name>, --force)', run: async (args) => (await import('./model.ts')).run(args), takesArguments: true },
+const verbs: Record<
+  string,
+  { summary: string; run: (args: string[]) => Promise<unknown>; takesArguments?: true }
+> = {
+  start: {
+    summary: 'serves what the settings in the environment, or in .env, say',
+    run: async () => (await import('./server.ts')).start()
+  },
+  dev: {
+    summary: 'the same, with a lock store and a sample CMS of its own where the settings name none',
+    run: () => import('./dev/start.ts')
+  },
+  doctor: {
+    summary:
+      'looks for what is wrong with the settings, the lock table and the CMS, and says what to do',
+    run: () => import('./doctor.ts')
+  },
+  model: {
+    summary: 'asks the CMS for its content model and writes it (--entity-type=<name>, --force)',
+    run: async (args) => (await import('./model.ts')).run(args),
+    takesArguments: true
+  },
   table: { summary: 'makes the lock table, or checks it', run: () => import('./table.ts') }
 }
 
@@ -17,7 +34,9 @@ const usage = `${manifest.description}.
 
 Usage: quoin <verb>
 
-${Object.entries(verbs).map(([verb, { summary }]) => `  ${verb.padEnd(width)}  ${summary}`).join('\n')}
+${Object.entries(verbs)
+  .map(([verb, { summary }]) => `  ${verb.padEnd(width)}  ${summary}`)
+  .join('\n')}
 
   --help     shows this
   --version  shows the version
@@ -30,7 +49,7 @@ const MISUSED = 2
 /** The oldest Node that runs it, such as `22.20`. A package cannot bring one. */
 const oldest = manifest.engines.node.replace('>=', '')
 
-function isTooOld (): boolean {
+function isTooOld(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const [wantedMajor = 0, wantedMinor = 0] = oldest.split('.').map(Number)
   return major < wantedMajor || (major === wantedMajor && minor < wantedMinor)
@@ -39,8 +58,17 @@ function isTooOld (): boolean {
 const [verb, ...params] = process.argv.slice(2)
 if (verb === '--help' || verb === '-h') console.log(usage)
 else if (verb === '--version' || verb === '-v') console.log(manifest.version)
-else if (verb === undefined || !Object.hasOwn(verbs, verb) || (params.length > 0 && !verbs[verb]!.takesArguments)) {
-  const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${params.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
+else if (
+  verb === undefined ||
+  !Object.hasOwn(verbs, verb) ||
+  (params.length > 0 && !verbs[verb]!.takesArguments)
+) {
+  const reason =
+    verb === undefined
+      ? ''
+      : Object.hasOwn(verbs, verb)
+        ? `quoin ${verb} takes nothing more, but was given ${params.join(' ')}\n\n`
+        : `There is no quoin ${verb}\n\n`
   console.error(`${reason}${usage}`)
   process.exitCode = MISUSED
 } else if (isTooOld()) {

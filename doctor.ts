@@ -11,16 +11,24 @@ import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 
 /** `npm run doctor`: what is wrong with the settings, the issuer's keys, the bus, the lock table and the CMS, and what to do. All stays as it was. */
-async function * examine (): AsyncGenerator<Diagnosis> {
+async function* examine(): AsyncGenerator<Diagnosis> {
   try {
     loadEnvFile()
     const config = readConfig(process.env)
     yield ok('settings: none is missing or wrong')
     for (const warning of misspeltSettings(process.env)) yield unchecked('settings', warning)
-    if (config.auth?.kind === 'jwt' && 'jwksUrl' in config.auth.jwt.keys) yield await checkIssuer(config.auth.jwt.keys.jwksUrl)
-    if (config.bus) yield * checkBus({ url: config.bus.url, channel: channelOf(config), counts: config.rateLimit > 0 ? countsOf(config) : undefined })
-    yield * table(config)
-    yield * cms(config)
+    if (config.auth?.kind === 'jwt' && 'jwksUrl' in config.auth.jwt.keys) {
+      yield await checkIssuer(config.auth.jwt.keys.jwksUrl)
+    }
+    if (config.bus) {
+      yield* checkBus({
+        url: config.bus.url,
+        channel: channelOf(config),
+        counts: config.rateLimit > 0 ? countsOf(config) : undefined
+      })
+    }
+    yield* table(config)
+    yield* cms(config)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     for (const problem of error.problems) yield wrong(problem)
@@ -28,27 +36,41 @@ async function * examine (): AsyncGenerator<Diagnosis> {
   }
 }
 
-async function * table ({ table, environment, enforceLocks, dynamodb }: Config): AsyncGenerator<Diagnosis> {
+async function* table({
+  table,
+  environment,
+  enforceLocks,
+  dynamodb
+}: Config): AsyncGenerator<Diagnosis> {
   const { client, destroy } = createStore(dynamodb)
   try {
-    yield * checkStore({ client, table, environment, enforceLocks, local: dynamodb.endpoint !== undefined })
+    yield* checkStore({
+      client,
+      table,
+      environment,
+      enforceLocks,
+      local: dynamodb.endpoint !== undefined
+    })
   } finally {
     destroy()
   }
 }
 
-async function * cms ({ cms: { auth, jsonapiPath, ...at }, contentModel: model }: Config): AsyncGenerator<Diagnosis> {
+async function* cms({
+  cms: { auth, jsonapiPath, ...at },
+  contentModel: model
+}: Config): AsyncGenerator<Diagnosis> {
   const http = createHttp(at)
   const account = accountOf(auth, { http, jsonapiPath })
   try {
-    yield * checkCms({ http, url: at.url, jsonapiPath, model, ...(account && { account }) })
+    yield* checkCms({ http, url: at.url, jsonapiPath, model, ...(account && { account }) })
   } finally {
     await http.close()
   }
 }
 
 try {
-  process.exitCode = await report(examine(), console.log) ? 0 : 1
+  process.exitCode = (await report(examine(), console.log)) ? 0 : 1
 } catch (error) {
   giveUp(error)
 }

@@ -9,11 +9,14 @@ import { listening } from './config/listening.ts'
 import { answer, refuse } from './plugins/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
-export async function serve (config: Config): Promise<string> {
+export async function serve(config: Config): Promise<string> {
   const fastify = Fastify({
     ...fastifyOptions,
     trustProxy: config.trustedProxies,
-    logger: { ...loggerOptions(config.logLevel, process.stdout.isTTY), ...(!process.stdout.isTTY && { stream: standardOutput() }) },
+    logger: {
+      ...loggerOptions(config.logLevel, process.stdout.isTTY),
+      ...(!process.stdout.isTTY && { stream: standardOutput() })
+    },
     frameworkErrors: answer,
     clientErrorHandler: refuse
   })
@@ -35,23 +38,32 @@ export async function serve (config: Config): Promise<string> {
  * Reads the settings file of the working directory, if there is one. What the environment has already stays.
  * @throws {SettingsError} when it cannot be read
  */
-export function loadEnvFile (): void {
+export function loadEnvFile(): void {
   try {
     if (existsSync('.env')) process.loadEnvFile('.env')
   } catch (error) {
-    throw new SettingsError(['.env cannot be read: it has to be a text file that this user may read'], { cause: error })
+    throw new SettingsError(
+      ['.env cannot be read: it has to be a text file that this user may read'],
+      { cause: error }
+    )
   }
 }
 
 /** Ends a start that failed: in plain words where the settings or the system are the cause, else with everything there is. */
-export function giveUp (error: unknown): never {
+export function giveUp(error: unknown): never {
   const { syscall, message } = error as NodeJS.ErrnoException
-  console.error(error instanceof SettingsError ? message : syscall === undefined ? error : `Quoin cannot start: ${message}`)
+  console.error(
+    error instanceof SettingsError
+      ? message
+      : syscall === undefined
+        ? error
+        : `Quoin cannot start: ${message}`
+  )
   process.exit(1)
 }
 
 /** Starts the service with the settings of the environment, and ends the process where it cannot. */
-export async function start (): Promise<void> {
+export async function start(): Promise<void> {
   try {
     loadEnvFile()
     await serve(readConfig(process.env))

@@ -9,7 +9,12 @@ try {
   loadEnvFile()
   const { table, dynamodb } = readStoreConfig(process.env)
   const { client, destroy } = createStore(dynamodb)
-  process.exitCode = await report(provision({ client, table, local: dynamodb.endpoint !== undefined }), console.log) ? 0 : 1
+  process.exitCode = (await report(
+    provision({ client, table, local: dynamodb.endpoint !== undefined }),
+    console.log
+  ))
+    ? 0
+    : 1
   destroy()
 } catch (error) {
   giveUp(error)

@@ -9,18 +9,32 @@ const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\
  * @internal
  */
 export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
-  CMS_AUTH: setting(Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough' }), {
-    description: "Whose credentials go to Drupal: the caller's own (passthrough), or those of a service account.",
-    allowed: 'passthrough, basic, session or oauth'
-  }),
+  CMS_AUTH: setting(
+    Type.Union(
+      [
+        Type.Literal('passthrough'),
+        Type.Literal('basic'),
+        Type.Literal('session'),
+        Type.Literal('oauth')
+      ],
+      { default: 'passthrough' }
+    ),
+    {
+      description:
+        "Whose credentials go to Drupal: the caller's own (passthrough), or those of a service account.",
+      allowed: 'passthrough, basic, session or oauth'
+    }
+  ),
   CMS_USER: setting(Type.Optional(Type.String({ pattern: '^[^:]+$' })), {
     description: 'The service account.',
-    allowed: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)',
+    allowed:
+      'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)',
     example: 'quoin'
   }),
   CMS_PASSWORD: setting(Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$' })), {
     description: 'Its password.',
-    allowed: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)'
+    allowed:
+      'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)'
   }),
   CMS_CLIENT_ID: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'The client at simple_oauth.',
@@ -32,20 +46,24 @@ export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
     allowed: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)'
   }),
   CMS_COOKIES: setting(Type.Optional(Type.String({ pattern: COOKIE_NAMES })), {
-    description: "With CMS_AUTH=passthrough: further cookies that go to Drupal besides its session cookies and tell callers apart, as a single sign-on's do.",
+    description:
+      "With CMS_AUTH=passthrough: further cookies that go to Drupal besides its session cookies and tell callers apart, as a single sign-on's do.",
     allowed: 'names of cookies, separated by commas, such as SimpleSAMLAuthToken',
     example: 'SimpleSAMLAuthToken',
     unset: 'none'
   })
 })
 
-type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>> & { CMS_PASSWORD_FILE?: string, CMS_CLIENT_SECRET_FILE?: string }
+type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>> & {
+  CMS_PASSWORD_FILE?: string
+  CMS_CLIENT_SECRET_FILE?: string
+}
 
 /** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
 export type CmsAuth =
   | { kind: 'passthrough' }
-  | { kind: 'basic' | 'session', user: string, password: string }
-  | { kind: 'oauth', clientId: string, clientSecret: string }
+  | { kind: 'basic' | 'session'; user: string; password: string }
+  | { kind: 'oauth'; clientId: string; clientSecret: string }
 
 /** The settings that each kind of CMS_AUTH needs. */
 const NEEDED = {
@@ -59,16 +77,30 @@ const NEEDED = {
  * Reads whose credentials go to the CMS. Adds missing settings to `problems`.
  * @internal
  */
-export function readCmsAuth (settings: CmsAuthSettings, problems: string[]): CmsAuth {
+export function readCmsAuth(settings: CmsAuthSettings, problems: string[]): CmsAuth {
   // What is wrong with a secret's file is among the problems already.
-  const files: { [name: string]: string | undefined } = { CMS_PASSWORD: settings.CMS_PASSWORD_FILE, CMS_CLIENT_SECRET: settings.CMS_CLIENT_SECRET_FILE }
-  for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
-    if (!settings[name] && !files[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
+  const files: { [name: string]: string | undefined } = {
+    CMS_PASSWORD: settings.CMS_PASSWORD_FILE,
+    CMS_CLIENT_SECRET: settings.CMS_CLIENT_SECRET_FILE
   }
-  const { CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret } = settings
+  for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
+    if (!settings[name] && !files[name]) {
+      problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
+    }
+  }
+  const {
+    CMS_AUTH: kind,
+    CMS_USER: user,
+    CMS_PASSWORD: password,
+    CMS_CLIENT_ID: clientId,
+    CMS_CLIENT_SECRET: clientSecret
+  } = settings
   switch (kind) {
-    case 'passthrough': return { kind }
-    case 'oauth': return { kind, clientId: clientId!, clientSecret: clientSecret! }
-    default: return { kind, user: user!, password: password! }
+    case 'passthrough':
+      return { kind }
+    case 'oauth':
+      return { kind, clientId: clientId!, clientSecret: clientSecret! }
+    default:
+      return { kind, user: user!, password: password! }
   }
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { FormatRegistry } from '@sinclair/typebox'
 
 /** The items of a comma separated list; spaces around them do not count. */
-export function itemsIn (list: string): string[] {
+export function itemsIn(list: string): string[] {
   return list.split(',').map((item) => item.trim())
 }
 
@@ -16,14 +16,17 @@ FormatRegistry.Set('networks', (list) => itemsIn(list).every(isNetwork))
 FormatRegistry.Set('url', (text) => URL.canParse(text))
 
 /** An origin as browsers send it: lower case, no path, no port that is the scheme's own. Source: RFC 6454 section 6.2. */
-function isOrigin (text: string): boolean {
+function isOrigin(text: string): boolean {
   return /^https?:\/\/[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }
 
 /** An address, or a network in CIDR notation (RFC 4632, RFC 4291 section 2.3) that is not the whole internet. */
-function isNetwork (text: string): boolean {
+function isNetwork(text: string): boolean {
   const [address, length, ...rest] = text.split('/') as [string, string?]
   const version = isIP(address)
   if (version === 0 || rest.length > 0) return false
-  return length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
+  return (
+    length === undefined ||
+    (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
+  )
 }

@@ -13,7 +13,8 @@ import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
 /** A URL by http or https, without credentials, query or fragment. Each setting adds its own notes to its schema. */
-const httpUrl = () => Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })
+const httpUrl = () =>
+  Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })
 
 const ServiceEnvironment = inGroup('The service', {
   HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
@@ -25,23 +26,29 @@ const ServiceEnvironment = inGroup('The service', {
     allowed: 'an integer from 0 to 65535'
   }),
   HOSTS: setting(Type.Optional(Type.String({ format: 'hosts' })), {
-    description: 'With AUTH=none: the names that callers may use, such as that of a balancer or of a container. An IP address, localhost and HOST need no entry. Any other name is answered 421.',
-    allowed: 'names that this service goes by, separated by commas, such as quoin.example.org: no port, no *',
+    description:
+      'With AUTH=none: the names that callers may use, such as that of a balancer or of a container. An IP address, localhost and HOST need no entry. Any other name is answered 421.',
+    allowed:
+      'names that this service goes by, separated by commas, such as quoin.example.org: no port, no *',
     example: 'quoin.example.org'
   }),
   CORS_ORIGINS: setting(Type.Optional(Type.String({ format: 'origins' })), {
     description: 'The origins whose pages may call from a browser.',
-    allowed: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *',
+    allowed:
+      'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *',
     example: 'https://desk.example.org,http://localhost:5173',
     unset: 'none'
   }),
   RATE_LIMIT: setting(Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000 }), {
-    description: 'How many requests a minute one caller may make of one instance, or of all that share EVENTS_BUS_URL.',
+    description:
+      'How many requests a minute one caller may make of one instance, or of all that share EVENTS_BUS_URL.',
     allowed: 'requests a minute and caller, an integer from 0 (any number) to 1000000'
   }),
   TRUST_PROXY: setting(Type.Optional(Type.String({ format: 'networks' })), {
-    description: "The balancers in front. Quoin believes their `X-Forwarded-For`, which has the caller's address.",
-    allowed: 'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1',
+    description:
+      "The balancers in front. Quoin believes their `X-Forwarded-For`, which has the caller's address.",
+    allowed:
+      'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1',
     example: '10.0.0.0/16',
     unset: 'none'
   }),
@@ -57,10 +64,13 @@ const ServiceEnvironment = inGroup('The service', {
 })
 
 const WatchingEnvironment = inGroup('Log, metrics and traces', {
-  LOG_LEVEL: setting(Type.String({ default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$' }), {
-    description: 'The lowest level of lines in the log.',
-    allowed: 'one of fatal, error, warn, info, debug, trace, silent'
-  }),
+  LOG_LEVEL: setting(
+    Type.String({ default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$' }),
+    {
+      description: 'The lowest level of lines in the log.',
+      allowed: 'one of fatal, error, warn, info, debug, trace, silent'
+    }
+  ),
   METRICS_HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
     description: 'Where to listen for Prometheus.',
     allowed: 'an address or host name to listen on'
@@ -83,17 +93,27 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
     example: 'http://127.0.0.1:4318/v1/traces',
     unset: 'OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces`'
   }),
-  OTEL_EXPORTER_OTLP_HEADERS: setting(Type.Optional(Type.String({ pattern: "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*)*$" })), {
-    description: 'Header fields for the collector, such as its key.',
-    allowed: 'header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'
-  }),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    Type.Optional(
+      Type.String({
+        pattern:
+          "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*)*$"
+      })
+    ),
+    {
+      description: 'Header fields for the collector, such as its key.',
+      allowed:
+        'header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'
+    }
+  ),
   OTEL_EXPORTER_OTLP_HEADERS_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'A file with these header fields, in place of OTEL_EXPORTER_OTLP_HEADERS.',
     allowed: 'the path of a file with what OTEL_EXPORTER_OTLP_HEADERS would be',
     example: '/run/secrets/otlp-headers'
   }),
   OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: 'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
+    description:
+      'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
     allowed: 'the name of this service in traces',
     example: 'quoin',
     unset: 'quoin'
@@ -102,32 +122,44 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
 
 const StoreEnvironment = inGroup('The lock table', {
   ENVIRONMENT: setting(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }), {
-    description: 'The first part of the key of every lock, so that several environments can share a table. No name may be another with a hyphen behind it, such as `prod` and `prod-eu`: their keys could meet.',
+    description:
+      'The first part of the key of every lock, so that several environments can share a table. No name may be another with a hyphen behind it, such as `prod` and `prod-eu`: their keys could meet.',
     allowed: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -',
     example: 'production',
     dev: 'local'
   }),
-  DATA_STATE_TABLE: setting(Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$' }), {
-    description: 'The table of the locks.',
-    allowed: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -"
-  }),
+  DATA_STATE_TABLE: setting(
+    Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$' }),
+    {
+      description: 'The table of the locks.',
+      allowed: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -"
+    }
+  ),
   AWS_REGION: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: "The table's region. Credentials come from the AWS SDK's own chain.",
-    allowed: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)',
+    allowed:
+      'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)',
     example: 'eu-central-1',
     unset: 'required unless DYNAMODB_ENDPOINT is set'
   }),
-  DYNAMODB_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+/?$' })), {
-    description: 'A local or compatible engine in place of AWS.',
-    allowed: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000',
-    example: 'http://127.0.0.1:8000',
-    unset: 'AWS',
-    dev: 'an embedded engine'
-  }),
-  DYNAMODB_SHORTCUT: setting(Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on' }), {
-    description: 'Lets reads and writes that go well skip the middleware of the AWS SDK, which takes a quarter to a half more CPU a request.',
-    allowed: 'on, or off: then everything goes through the AWS SDK'
-  })
+  DYNAMODB_ENDPOINT: setting(
+    Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+/?$' })),
+    {
+      description: 'A local or compatible engine in place of AWS.',
+      allowed: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000',
+      example: 'http://127.0.0.1:8000',
+      unset: 'AWS',
+      dev: 'an embedded engine'
+    }
+  ),
+  DYNAMODB_SHORTCUT: setting(
+    Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on' }),
+    {
+      description:
+        'Lets reads and writes that go well skip the middleware of the AWS SDK, which takes a quarter to a half more CPU a request.',
+      allowed: 'on, or off: then everything goes through the AWS SDK'
+    }
+  )
 })
 
 const LocksEnvironment = inGroup('Locks and drafts', {
@@ -136,16 +168,25 @@ const LocksEnvironment = inGroup('Locks and drafts', {
     allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000',
     dev: '120'
   }),
-  LOCK_FOREIGN_SECONDS: setting(Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }), {
-    description: 'With LOCK_LEASE_SECONDS: how long after its `timestamp` a lock without `expiresAt` holds. Another program wrote it, or Quoin before leases were on.',
-    allowed: 'seconds, an integer from 1 to 31536000'
-  }),
-  LOCK_REFUSED_STATUS: setting(Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423' }), {
-    description: 'The status of the answer "Field is locked by another user". Its `success` is false in either case.',
-    allowed: '423, or 200 for a UI whose HTTP client throws on any other status'
-  }),
+  LOCK_FOREIGN_SECONDS: setting(
+    Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }),
+    {
+      description:
+        'With LOCK_LEASE_SECONDS: how long after its `timestamp` a lock without `expiresAt` holds. Another program wrote it, or Quoin before leases were on.',
+      allowed: 'seconds, an integer from 1 to 31536000'
+    }
+  ),
+  LOCK_REFUSED_STATUS: setting(
+    Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423' }),
+    {
+      description:
+        'The status of the answer "Field is locked by another user". Its `success` is false in either case.',
+      allowed: '423, or 200 for a UI whose HTTP client throws on any other status'
+    }
+  ),
   DRAFT_DAYS: setting(Type.Integer({ default: 30, minimum: 1, maximum: 3650 }), {
-    description: 'How long Quoin keeps the text of a lock that somebody else took over or released, or that has expired.',
+    description:
+      'How long Quoin keeps the text of a lock that somebody else took over or released, or that has expired.',
     allowed: 'days, an integer from 1 to 3650'
   })
 })
@@ -157,12 +198,16 @@ const CmsEnvironment = inGroup('Drupal', {
     example: 'https://cms.example.org',
     dev: 'a sample CMS'
   }),
-  CMS_JSONAPI_PATH: setting(Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$' }), {
-    description: 'The path of JSON:API below CMS_URL. It also carries a language prefix.',
-    allowed: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi'
-  }),
+  CMS_JSONAPI_PATH: setting(
+    Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$' }),
+    {
+      description: 'The path of JSON:API below CMS_URL. It also carries a language prefix.',
+      allowed: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi'
+    }
+  ),
   CMS_TIMEOUT_MS: setting(Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000 }), {
-    description: 'The deadline of one request to Drupal, a second try included. Half of it is for the connection.',
+    description:
+      'The deadline of one request to Drupal, a second try included. Half of it is for the connection.',
     allowed: 'milliseconds, an integer from 1 to 600000'
   }),
   CMS_STALE_SECONDS: setting(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 }), {
@@ -172,18 +217,26 @@ const CmsEnvironment = inGroup('Drupal', {
 })
 
 const EditionsEnvironment = inGroup('Editions', {
-  EDITION_LOCKS: setting(Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off' }), {
-    description: 'With `enforce` Quoin refuses to save an edition over fields that others have locked.',
-    allowed: 'off or enforce'
-  }),
+  EDITION_LOCKS: setting(
+    Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off' }),
+    {
+      description:
+        'With `enforce` Quoin refuses to save an edition over fields that others have locked.',
+      allowed: 'off or enforce'
+    }
+  ),
   JOURNAL_DAYS: setting(Type.Integer({ default: 30, minimum: 0, maximum: 3650 }), {
     description: 'How long [the journal](journal.md) keeps an entry of each save.',
     allowed: 'days, an integer from 0 (no journal) to 3650'
   }),
-  CONTENT_MODEL: setting(Type.String({ default: join(PACKAGE_ROOT, 'config/content-model.json'), minLength: 1 }), {
-    description: "[The site's names](content-model.md) for the entity type of editions, its bundles, keys and fields.",
-    allowed: 'the path of a content model file'
-  })
+  CONTENT_MODEL: setting(
+    Type.String({ default: join(PACKAGE_ROOT, 'config/content-model.json'), minLength: 1 }),
+    {
+      description:
+        "[The site's names](content-model.md) for the entity type of editions, its bundles, keys and fields.",
+      allowed: 'the path of a content model file'
+    }
+  )
 })
 
 /**
@@ -223,9 +276,9 @@ export interface Config {
   /** How long running requests may take to finish after SIGTERM, in milliseconds. */
   graceMs: number
   /** Where Prometheus finds the metrics, if anywhere. */
-  metrics?: { host: string, port: number }
+  metrics?: { host: string; port: number }
   /** Where the traces go, if anywhere. */
-  traces?: { url: string, headers?: string, serviceName?: string }
+  traces?: { url: string; headers?: string; serviceName?: string }
   /** First part of the key of every lock record. */
   environment: string
   table: string
@@ -241,7 +294,7 @@ export interface Config {
   }
   /** What instances tell each other by, if anything. */
   bus?: { url: string }
-  dynamodb: { region: string, endpoint?: string, shortcut?: false }
+  dynamodb: { region: string; endpoint?: string; shortcut?: false }
   /** How callers are known; absent with AUTH=none. */
   auth?: AuthConfig
   cms: {
@@ -270,8 +323,11 @@ export interface Config {
 export class SettingsError extends Error {
   readonly problems: string[]
 
-  constructor (problems: string[], options?: ErrorOptions) {
-    super(`Quoin cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`, options)
+  constructor(problems: string[], options?: ErrorOptions) {
+    super(
+      `Quoin cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+      options
+    )
     this.name = 'SettingsError'
     this.problems = problems
   }
@@ -284,14 +340,16 @@ const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
  * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as not set.
  * @throws {SettingsError} naming all that is missing or wrong.
  */
-export function readConfig (environment: Record<string, string | undefined>): Config {
+export function readConfig(environment: Record<string, string | undefined>): Config {
   const problems: string[] = []
   const env = withSecretFiles(environment, problems)
   const settings = readSettings(env, problems)
   const cmsAuth = readCmsAuth(settings, problems)
   const auth = readAuth(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
-  if (problems.length > 0 || !model) throw new SettingsError([...problems, ...misspeltSettings(env)])
+  if (problems.length > 0 || !model) {
+    throw new SettingsError([...problems, ...misspeltSettings(env)])
+  }
 
   return {
     host: settings.HOST,
@@ -302,7 +360,9 @@ export function readConfig (environment: Record<string, string | undefined>): Co
     trustedProxies: settings.TRUST_PROXY ? itemsIn(settings.TRUST_PROXY) : [],
     logLevel: settings.LOG_LEVEL,
     graceMs: settings.SHUTDOWN_GRACE_MS,
-    ...(settings.METRICS_PORT !== undefined && { metrics: { host: settings.METRICS_HOST, port: settings.METRICS_PORT } }),
+    ...(settings.METRICS_PORT !== undefined && {
+      metrics: { host: settings.METRICS_HOST, port: settings.METRICS_PORT }
+    }),
     ...tracesOf(settings),
     environment: settings.ENVIRONMENT,
     locks: {
@@ -324,7 +384,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
 }
 
 /** The environment variables that look like misspelt settings, a sentence for each. */
-export function misspeltSettings (env: Record<string, string | undefined>): string[] {
+export function misspeltSettings(env: Record<string, string | undefined>): string[] {
   return misspelt(env, Object.keys(Environment.properties))
 }
 
@@ -332,7 +392,9 @@ export function misspeltSettings (env: Record<string, string | undefined>): stri
  * Reads only what says where the lock table is; no other setting has to be there.
  * @throws {SettingsError} naming all of that which is missing or wrong.
  */
-export function readStoreConfig (env: Record<string, string | undefined>): Pick<Config, 'table' | 'dynamodb'> {
+export function readStoreConfig(
+  env: Record<string, string | undefined>
+): Pick<Config, 'table' | 'dynamodb'> {
   const problems: string[] = []
   const settings = readSettings(env, problems, STORE_SETTINGS)
   if (problems.length > 0) throw new SettingsError(problems)
@@ -340,22 +402,31 @@ export function readStoreConfig (env: Record<string, string | undefined>): Pick<
 }
 
 /** The settings that say where Drupal is, and with which account to ask it. */
-const CMS_SETTINGS = [...Object.keys(CmsEnvironment), ...Object.keys(CmsAuthEnvironment), ...Object.keys(SecretFilesEnvironment)]
+const CMS_SETTINGS = [
+  ...Object.keys(CmsEnvironment),
+  ...Object.keys(CmsAuthEnvironment),
+  ...Object.keys(SecretFilesEnvironment)
+]
 
 /**
  * Reads only what says where Drupal is, and where the content model file is to be, if that is said; the file need not be there.
  * @throws {SettingsError} naming all of that which is missing or wrong.
  */
-export function readCmsConfig (environment: Record<string, string | undefined>): Pick<Config, 'cms'> & { modelFile?: string } {
+export function readCmsConfig(
+  environment: Record<string, string | undefined>
+): Pick<Config, 'cms'> & { modelFile?: string } {
   const problems: string[] = []
   const env = withSecretFiles(environment, problems)
   const settings = readSettings(env, problems, CMS_SETTINGS)
   const auth = readCmsAuth(settings, problems)
   if (problems.length > 0) throw new SettingsError([...problems, ...misspeltSettings(env)])
-  return { cms: cmsOf(settings, auth), ...(env['CONTENT_MODEL'] && { modelFile: env['CONTENT_MODEL'] }) }
+  return {
+    cms: cmsOf(settings, auth),
+    ...(env['CONTENT_MODEL'] && { modelFile: env['CONTENT_MODEL'] })
+  }
 }
 
-function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
+function cmsOf(settings: Environment, auth: CmsAuth): Config['cms'] {
   return {
     url: settings.CMS_URL.replace(/\/+$/, ''),
     jsonapiPath: settings.CMS_JSONAPI_PATH,
@@ -367,43 +438,88 @@ function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
 }
 
 /** The settings with their defaults. Adds missing and wrong settings to the problems. */
-function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
-  const entries = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parse(schema, env[name]!)])
+function readSettings(
+  env: Record<string, string | undefined>,
+  problems: string[],
+  names = Object.keys(Environment.properties)
+): Environment {
+  const entries = Object.entries(Environment.properties)
+    .filter(([name]) => env[name])
+    .map(([name, schema]) => [name, parse(schema, env[name]!)])
   const settings = Value.Default(Environment, Object.fromEntries(entries)) as Environment
 
-  for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
+  for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) =>
+    names.includes(name)
+  )) {
     const value = settings[name as keyof Environment]
-    if (value === undefined && REQUIRED.includes(name)) problems.push(`${name} is missing: ${schema.allowed}`)
-    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${printable(name, env[name]!)} but must be ${schema.allowed}`)
+    if (value === undefined && REQUIRED.includes(name)) {
+      problems.push(`${name} is missing: ${schema.allowed}`)
+    } else if (value !== undefined && !Value.Check(schema, value)) {
+      problems.push(`${name} is ${printable(name, env[name]!)} but must be ${schema.allowed}`)
+    }
   }
-  if (names.includes('AWS_REGION') && !settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
+  if (names.includes('AWS_REGION') && !settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) {
+    problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
+  }
   return settings
 }
 
-function storeOf ({ DATA_STATE_TABLE: table, AWS_REGION: region = 'local', DYNAMODB_ENDPOINT: endpoint, DYNAMODB_SHORTCUT: shortcut }: Environment): Pick<Config, 'table' | 'dynamodb'> {
-  return { table, dynamodb: { region, ...(endpoint && { endpoint }), ...(shortcut === 'off' && { shortcut: false }) } }
+function storeOf({
+  DATA_STATE_TABLE: table,
+  AWS_REGION: region = 'local',
+  DYNAMODB_ENDPOINT: endpoint,
+  DYNAMODB_SHORTCUT: shortcut
+}: Environment): Pick<Config, 'table' | 'dynamodb'> {
+  return {
+    table,
+    dynamodb: {
+      region,
+      ...(endpoint && { endpoint }),
+      ...(shortcut === 'off' && { shortcut: false })
+    }
+  }
 }
 
 /** Source: OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP". */
-function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_HEADERS: headers, OTEL_SERVICE_NAME: serviceName }: Environment): Pick<Config, 'traces'> {
+function tracesOf({
+  OTEL_EXPORTER_OTLP_ENDPOINT: base,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
+  OTEL_EXPORTER_OTLP_HEADERS: headers,
+  OTEL_SERVICE_NAME: serviceName
+}: Environment): Pick<Config, 'traces'> {
   const url = own ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
-  return url === undefined ? {} : { traces: { url, ...(headers !== undefined && { headers }), ...(serviceName !== undefined && { serviceName }) } }
+  return url === undefined
+    ? {}
+    : {
+        traces: {
+          url,
+          ...(headers !== undefined && { headers }),
+          ...(serviceName !== undefined && { serviceName })
+        }
+      }
 }
 
 /** The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50 or true. */
-function parse (schema: TSchema, text: string): string | number {
+function parse(schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
 
 /** The settings whose value is not printed. AUTH_PUBLIC_KEY may have the key itself in place of its path. */
-const SECRET = new Set(['OTEL_EXPORTER_OTLP_HEADERS', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
+const SECRET = new Set([
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'CMS_PASSWORD',
+  'CMS_CLIENT_SECRET',
+  'AUTH_PUBLIC_KEY'
+])
 
 /** A wrong value as it may be printed: without a password, also without one inside a URL. */
-function printable (name: string, text: string): string {
-  return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(text.includes('//') ? /(?<=\/\/).*@/ : /^.*@/, '…@'))
+function printable(name: string, text: string): string {
+  return SECRET.has(name)
+    ? 'not right'
+    : JSON.stringify(text.replace(text.includes('//') ? /(?<=\/\/).*@/ : /^.*@/, '…@'))
 }
 
-function readContentModel (path: string, problems: string[]): ContentModel | undefined {
+function readContentModel(path: string, problems: string[]): ContentModel | undefined {
   try {
     return contentModel(JSON.parse(readFileSync(path, 'utf8')))
   } catch (error) {

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
-import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
+import {
+  LogController,
+  type FastifyHttpOptions,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions
+} from 'fastify'
 import { destination, stdSerializers, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
@@ -32,34 +38,45 @@ export const fastifyOptions = {
   return503OnClosing: false,
   logController: Object.assign(new LogController(), {
     // plugins/observers.ts logs one line for each request, in place of Fastify's two.
-    incomingRequest: (request: FastifyRequest, reply: FastifyReply) => request.server.watch?.(request, reply),
-    requestCompleted () {},
-    streamError: (error: Error, request: FastifyRequest) => request.log.debug(error, 'the answer broke off')
+    incomingRequest: (request: FastifyRequest, reply: FastifyReply) =>
+      request.server.watch?.(request, reply),
+    requestCompleted() {},
+    streamError: (error: Error, request: FastifyRequest) =>
+      request.log.debug(error, 'the answer broke off')
   }),
   routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   // Or Fastify loads compilers of its own before plugins/validation.ts can say that it needs none.
   schemaController: createValidation().schemaController,
-  genReqId (request) {
+  genReqId(request) {
     const given = request.headers['x-request-id']
     return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
   }
 } satisfies FastifyHttpOptions<Server>
 
-const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]', 'req.url']
+const REDACTED = [
+  'req.headers.authorization',
+  'req.headers.cookie',
+  'req.headers["x-csrf-token"]',
+  'req.url'
+]
 
 /** Of a URL only a token in its query is left out. */
-function censor (value: unknown, path: string[]): string {
+function censor(value: unknown, path: string[]): string {
   return path.at(-1) === 'url' ? withoutToken(String(value)) : '[Redacted]'
 }
 
 /** Known failures are logged without a stack: their code says where they come from. */
-export function errorAsLogged (error: Error): SerializedError {
+export function errorAsLogged(error: Error): SerializedError {
   if (!(error instanceof Failure) || error.code === 'INTERNAL') return stdSerializers.err(error)
-  return { type: error.name, code: error.code, message: causesOf(error) } as unknown as SerializedError
+  return {
+    type: error.name,
+    code: error.code,
+    message: causesOf(error)
+  } as unknown as SerializedError
 }
 
 /** The messages of an error and of all its causes. */
-function causesOf (error: Error): string {
+function causesOf(error: Error): string {
   const { name, message, code, cause } = error as NodeJS.ErrnoException
   // An AggregateError, of a name with several addresses, has a code alone.
   const parts = [name !== 'Error' && !(error instanceof Failure) && name, message || code]
@@ -77,15 +94,24 @@ const LOG_BACKLOG = 16 * 1024 * 1024
  * Standard output, for the log. While it cannot be written, as on a full disk, the service goes on. pino by itself would end
  * the process, and would first wait without end for the room to say so, while the port is still open.
  */
-export function standardOutput ({ dest = 1, maxLength = LOG_BACKLOG }: { dest?: number, maxLength?: number } = {}): ReturnType<typeof destination> {
+export function standardOutput({
+  dest = 1,
+  maxLength = LOG_BACKLOG
+}: { dest?: number; maxLength?: number } = {}): ReturnType<typeof destination> {
   // Without a least length its flush does nothing.
   const stream = destination({ dest, minLength: 1, maxLength, sync: false })
   const { flushSync } = stream
   let isBroken = false
-  stream.on('error', () => { isBroken = true })
-  stream.on('write', () => { isBroken = false })
+  stream.on('error', () => {
+    isBroken = true
+  })
+  stream.on('write', () => {
+    isBroken = false
+  })
   stream.on('drop', () => stream.flush())
-  stream.flushSync = () => { if (!isBroken) flushSync.call(stream) }
+  stream.flushSync = () => {
+    if (!isBroken) flushSync.call(stream)
+  }
   return stream
 }
 
@@ -93,11 +119,19 @@ export function standardOutput ({ dest = 1, maxLength = LOG_BACKLOG }: { dest?: 
  * The logger's options: JSON lines, or readable ones on a terminal.
  * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
  */
-export function loggerOptions (level: string, terminal: boolean): Exclude<FastifyServerOptions['logger'], boolean | undefined> {
+export function loggerOptions(
+  level: string,
+  terminal: boolean
+): Exclude<FastifyServerOptions['logger'], boolean | undefined> {
   return {
     level,
     redact: { paths: REDACTED, censor },
     serializers: { err: errorAsLogged },
-    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
+    ...(terminal && {
+      transport: {
+        target: 'pino-pretty',
+        options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' }
+      }
+    })
   }
 }

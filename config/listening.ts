@@ -9,7 +9,10 @@ const OF_THE_HOST = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']
  * @param settings the host's setting with its value, then the port's
  * @throws {SettingsError} naming the port that is in use, or the host that this machine does not have
  */
-export async function listening (settings: { [name: string]: string | number }, listen: () => Promise<string>): Promise<string> {
+export async function listening(
+  settings: { [name: string]: string | number },
+  listen: () => Promise<string>
+): Promise<string> {
   try {
     return await listen()
   } catch (error) {
@@ -17,6 +20,8 @@ export async function listening (settings: { [name: string]: string | number }, 
     if (!['listen', 'getaddrinfo'].includes(syscall)) throw error
     const [host, port] = Object.entries(settings) as [[string, string], [string, number]]
     const [name, value] = OF_THE_HOST.includes(code) ? host : port
-    throw new SettingsError([`${name} is ${JSON.stringify(String(value))} but ${message}`], { cause: error })
+    throw new SettingsError([`${name} is ${JSON.stringify(String(value))} but ${message}`], {
+      cause: error
+    })
   }
 }

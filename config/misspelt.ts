@@ -15,20 +15,28 @@ const SHORTEST = 6
  * @param settings the names of all settings
  * @returns a sentence for each, such as `CMS_TIMEOUT is not a setting; do you mean CMS_TIMEOUT_MS?`
  */
-export function misspelt (env: Record<string, string | undefined>, settings: string[]): string[] {
+export function misspelt(env: Record<string, string | undefined>, settings: string[]): string[] {
   const names = new Set(settings)
-  return Object.keys(env).filter((name) => env[name] && !names.has(name)).flatMap((name) => {
-    const nearest = settings.filter((setting) => env[setting] === undefined && isNear(name, setting)).sort((a, b) => distance(name, a) - distance(name, b))[0]
-    return nearest === undefined ? [] : [`${name} is not a setting; do you mean ${nearest}?`]
-  })
+  return Object.keys(env)
+    .filter((name) => env[name] && !names.has(name))
+    .flatMap((name) => {
+      const nearest = settings
+        .filter((setting) => env[setting] === undefined && isNear(name, setting))
+        .sort((a, b) => distance(name, a) - distance(name, b))[0]
+      return nearest === undefined ? [] : [`${name} is not a setting; do you mean ${nearest}?`]
+    })
 }
 
-function isNear (name: string, setting: string): boolean {
+function isNear(name: string, setting: string): boolean {
   if (Math.min(name.length, setting.length) < SHORTEST) return false
-  return distance(name.toUpperCase(), setting) <= TYPOS || isCutShort(name, setting) || isCutShort(setting, name)
+  return (
+    distance(name.toUpperCase(), setting) <= TYPOS ||
+    isCutShort(name, setting) ||
+    isCutShort(setting, name)
+  )
 }
 
 /** Whether one name is the beginning of the other, by whole parts of which it has two at least. */
-function isCutShort (beginning: string, whole: string): boolean {
+function isCutShort(beginning: string, whole: string): boolean {
   return beginning.includes('_') && whole.startsWith(`${beginning}_`)
 }

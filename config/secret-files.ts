@@ -3,7 +3,12 @@ import { Type } from '@sinclair/typebox'
 import { inGroup, setting } from './setting.ts'
 
 /** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
-export const SECRETS = ['OTEL_EXPORTER_OTLP_HEADERS', 'EVENTS_BUS_URL', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
+export const SECRETS = [
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'EVENTS_BUS_URL',
+  'CMS_PASSWORD',
+  'CMS_CLIENT_SECRET'
+] as const
 
 /** The settings that name the files of Drupal's secrets, as part of the environment. */
 export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
@@ -23,7 +28,10 @@ export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
  * Puts the contents of secret files in the place of the secrets that they hold. A line break at the end of a file, which
  * editors add, is not part of the secret. A file that cannot be read, or a secret that is set twice, is added to `problems`.
  */
-export function withSecretFiles (env: Record<string, string | undefined>, problems: string[]): Record<string, string | undefined> {
+export function withSecretFiles(
+  env: Record<string, string | undefined>,
+  problems: string[]
+): Record<string, string | undefined> {
   const secrets: Record<string, string> = {}
   for (const name of SECRETS) {
     const path = env[`${name}_FILE`]
@@ -31,7 +39,9 @@ export function withSecretFiles (env: Record<string, string | undefined>, proble
     if (env[name]) problems.push(`${name} and ${name}_FILE are both set: set only one of them`)
     try {
       secrets[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
-      if (secrets[name] === '') problems.push(`${name}_FILE is ${JSON.stringify(path)} but that file is empty`)
+      if (secrets[name] === '') {
+        problems.push(`${name}_FILE is ${JSON.stringify(path)} but that file is empty`)
+      }
     } catch (error) {
       problems.push(`${name}_FILE is ${JSON.stringify(path)} but ${(error as Error).message}`)
     }

@@ -15,12 +15,15 @@ export interface SettingNotes {
 }
 
 /** A setting: the schema of its value, with what the documents say of it. */
-export function setting<T extends TSchema> (schema: T, about: SettingNotes): T & SettingNotes {
+export function setting<T extends TSchema>(schema: T, about: SettingNotes): T & SettingNotes {
   return Object.assign(schema, about)
 }
 
 /** Puts settings under a heading of the documents. */
-export function inGroup<T extends Record<string, TSchema & SettingNotes>> (group: string, settings: T): T {
+export function inGroup<T extends Record<string, TSchema & SettingNotes>>(
+  group: string,
+  settings: T
+): T {
   for (const schema of Object.values(settings)) Object.assign(schema, { group })
   return settings
 }

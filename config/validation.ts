@@ -1,16 +1,29 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { FastifySchemaCompiler, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
+import type {
+  FastifySchemaCompiler,
+  FastifySchemaValidationError,
+  FastifyServerOptions
+} from 'fastify'
 
 /** An integer as one writes it: Ajv's own coercion takes " 5", "0x10" and "1e1" too, and "Infinity" for an integer. */
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
 
 // The schemas are part of the code, and tests hold them to OpenAPI and to Ajv; here they are not checked again.
-const options = { removeAdditional: false, useDefaults: true, verbose: true, keywords: ['example'], meta: false, validateSchema: false }
+const options = {
+  removeAdditional: false,
+  useDefaults: true,
+  verbose: true,
+  keywords: ['example'],
+  meta: false,
+  validateSchema: false
+}
 
 /** A part of a request that is an object, such as its query string, and what its schema says of it. */
 type RequestPart = Record<string, unknown>
-interface ObjectSchema { properties: Record<string, { type?: string }> }
+interface ObjectSchema {
+  properties: Record<string, { type?: string }>
+}
 
 export interface Validation {
   /** Fastify's option of this name. */
@@ -30,10 +43,10 @@ export interface Validation {
  * Compiling every schema takes 105 ms of CPU, and all else of a start 350. So each is compiled when a request comes that needs
  * it, or by `compileAll`.
  */
-export function createValidation (): Validation {
+export function createValidation(): Validation {
   const compilations: Array<() => unknown> = []
 
-  function buildValidator (schemas: Record<string, AnySchema>) {
+  function buildValidator(schemas: Record<string, AnySchema>) {
     const compileOnce = createCompiler(schemas)
     const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
       const integers = httpPart === 'querystring' ? integersIn(schema as ObjectSchema) : []
@@ -42,7 +55,7 @@ export function createValidation (): Validation {
         validator ??= compileOnce(schema as object)
         return validator
       }
-      function validate (value: unknown): boolean {
+      function validate(value: unknown): boolean {
         if (integers.length > 0) readIntegers(integers, value as RequestPart)
         const check = validator ?? compile()
         const valid = check(value) as boolean
@@ -58,8 +71,10 @@ export function createValidation (): Validation {
   }
 
   return {
-    schemaController: { compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify } },
-    async compileAll () {
+    schemaController: {
+      compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify }
+    },
+    async compileAll() {
       for (const compile of compilations.splice(0)) {
         await turn()
         compile()
@@ -74,10 +89,10 @@ export function createValidation (): Validation {
  */
 const validators = new WeakMap<object, Map<string, ValidateFunction>>()
 
-function createCompiler (schemas: Record<string, AnySchema>): (schema: object) => ValidateFunction {
+function createCompiler(schemas: Record<string, AnySchema>): (schema: object) => ValidateFunction {
   let ajv: Ajv | undefined
   let key: string | undefined
-  return function compileOnce (schema) {
+  return function compileOnce(schema) {
     key ??= JSON.stringify(schemas)
     const bySchemas = validators.get(schema) ?? new Map<string, ValidateFunction>()
     let validator = bySchemas.get(key)
@@ -91,16 +106,16 @@ function createCompiler (schemas: Record<string, AnySchema>): (schema: object) =
   }
 }
 
-function ajvWith (shared: Record<string, AnySchema>): Ajv {
+function ajvWith(shared: Record<string, AnySchema>): Ajv {
   return new Ajv(options).addSchema(Object.values(shared))
 }
 
-function integersIn ({ properties }: ObjectSchema): string[] {
+function integersIn({ properties }: ObjectSchema): string[] {
   return Object.keys(properties).filter((name) => properties[name]!.type === 'integer')
 }
 
 /** Puts integers in the place of texts that are ones; any other text stays one, an error. */
-function readIntegers (names: string[], values: RequestPart): void {
+function readIntegers(names: string[], values: RequestPart): void {
   for (const name of names) {
     const value = values[name]
     if (typeof value === 'string' && INTEGER.test(value)) values[name] = Number(value)
@@ -108,17 +123,34 @@ function readIntegers (names: string[], values: RequestPart): void {
 }
 
 /** Says what is wrong with a request, from its schema and Ajv's errors. */
-export function schemaErrorFormatter (errors: FastifySchemaValidationError[], dataVar: string): Error {
+export function schemaErrorFormatter(
+  errors: FastifySchemaValidationError[],
+  dataVar: string
+): Error {
   const [error] = errors
   const where = `${dataVar}${error!.instancePath}`
   const { allowedValues } = error!.params as { allowedValues?: unknown[] }
-  if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
+  if (allowedValues) {
+    return new Error(
+      `${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`
+    )
+  }
   // Of a union every branch has said what is wrong with the same place.
-  const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(reason)
+  const reasons = errors
+    .filter(
+      ({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf'
+    )
+    .map(reason)
   return new Error(`${where} ${reasons.join(' or ')}`)
 }
 
 /** Ajv's own words, and for a pattern what it stands for. */
-function reason ({ keyword, message, parentSchema }: FastifySchemaValidationError & { parentSchema?: { description?: string } }): string | undefined {
-  return keyword === 'pattern' && parentSchema?.description ? `${message} (${parentSchema.description})` : message
+function reason({
+  keyword,
+  message,
+  parentSchema
+}: FastifySchemaValidationError & { parentSchema?: { description?: string } }): string | undefined {
+  return keyword === 'pattern' && parentSchema?.description
+    ? `${message} (${parentSchema.description})`
+    : message
 }

@@ -18,15 +18,18 @@ export interface EmbeddedEngine {
  * @param dataDir where its files are kept; without it they are in memory
  * @throws {Error} with one sentence for the user, before anything listens, when another process uses `dataDir`
  */
-export async function startDynamodb (dataDir?: string): Promise<EmbeddedEngine> {
+export async function startDynamodb(dataDir?: string): Promise<EmbeddedEngine> {
   const guard = dataDir === undefined ? undefined : await claim(dataDir)
-  const server = dynalite({ createTableMs: 0, ...(dataDir !== undefined && { path: join(dataDir, 'dynamodb') }) })
+  const server = dynalite({
+    createTableMs: 0,
+    ...(dataDir !== undefined && { path: join(dataDir, 'dynamodb') })
+  })
   const finish = guardRequests(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close () {
+    async close() {
       await finish()
       const closed = once(server, 'close')
       server.close()
@@ -42,7 +45,7 @@ export async function startDynamodb (dataDir?: string): Promise<EmbeddedEngine> 
  * its database closes while it works on a request, also one whose caller has left.
  * @returns a function that lets no further request in and waits for those that dynalite works on
  */
-function guardRequests (server: Server): () => Promise<void> {
+function guardRequests(server: Server): () => Promise<void> {
   const underWay = new Set<ServerResponse>()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     request.removeAllListeners('error').on('error', () => {})
@@ -65,15 +68,18 @@ function guardRequests (server: Server): () => Promise<void> {
  * Holds the directory for this process. dynalite itself would listen beside another one and crash at its first
  * request. LevelDB's lock is the system's own and ends with the process, however that ends.
  */
-async function claim (dataDir: string): Promise<ClassicLevel> {
+async function claim(dataDir: string): Promise<ClassicLevel> {
   const guard = new ClassicLevel(join(dataDir, 'dynamodb.lock'))
   try {
     await guard.open()
     return guard
   } catch (error) {
     const reason = (error as Error).cause as Error & { code?: string }
-    throw new Error(reason.code === 'LEVEL_LOCKED'
-      ? `${dataDir} is in use by another Quoin; stop that one, or set DATA_DIR to another directory.`
-      : `${dataDir} cannot hold the locks: ${reason.message}`, { cause: error })
+    throw new Error(
+      reason.code === 'LEVEL_LOCKED'
+        ? `${dataDir} is in use by another Quoin; stop that one, or set DATA_DIR to another directory.`
+        : `${dataDir} cannot hold the locks: ${reason.message}`,
+      { cause: error }
+    )
   }
 }

@@ -11,7 +11,10 @@ const PAGE = join(ROOT, 'docs/settings.md')
 const EXAMPLE = join(ROOT, '.env.example')
 
 /** Around what is made in the page; what else it says is written by hand. */
-const MARKS = { begin: '<!-- Made by npm run settings of config/. -->', end: '<!-- End of what is made. -->' }
+const MARKS = {
+  begin: '<!-- Made by npm run settings of config/. -->',
+  end: '<!-- End of what is made. -->'
+}
 
 /** How long a line of .env.example may be. */
 const WIDTH = 110
@@ -25,69 +28,105 @@ interface Setting extends SettingNotes {
 }
 
 /** Every setting there is, in the order of the documents. */
-export function settings (): Setting[] {
+export function settings(): Setting[] {
   const requiredNames: readonly string[] = Environment.required
-  const schemas: Array<[string, TSchema & SettingNotes]> = Object.entries({ ...Environment.properties, ...DevEnvironment })
-  return schemas.map(([name, { default: value, group, description, allowed, example, unset, dev }]) => ({
-    name,
-    group,
-    description: (SECRETS as readonly string[]).includes(name) ? `${description} Better in a file: ${name}_FILE.` : description,
-    allowed,
-    required: requiredNames.includes(name) && value === undefined,
-    ...(value !== undefined && { default: String(value).replace(ROOT + sep, '') }),
-    ...(example !== undefined && { example }),
-    ...(unset !== undefined && { unset }),
-    ...(dev !== undefined && { dev })
-  }))
+  const schemas: Array<[string, TSchema & SettingNotes]> = Object.entries({
+    ...Environment.properties,
+    ...DevEnvironment
+  })
+  return schemas.map(
+    ([name, { default: value, group, description, allowed, example, unset, dev }]) => ({
+      name,
+      group,
+      description: (SECRETS as readonly string[]).includes(name)
+        ? `${description} Better in a file: ${name}_FILE.`
+        : description,
+      allowed,
+      required: requiredNames.includes(name) && value === undefined,
+      ...(value !== undefined && { default: String(value).replace(ROOT + sep, '') }),
+      ...(example !== undefined && { example }),
+      ...(unset !== undefined && { unset }),
+      ...(dev !== undefined && { dev })
+    })
+  )
 }
 
-function byGroup (): Array<[group: string, settings: Setting[]]> {
-  return Object.entries(Object.groupBy(settings(), ({ group }) => group)) as Array<[string, Setting[]]>
+function byGroup(): Array<[group: string, settings: Setting[]]> {
+  return Object.entries(Object.groupBy(settings(), ({ group }) => group)) as Array<
+    [string, Setting[]]
+  >
 }
 
 /** The tables of docs/settings.md, one a group. */
-export function settingsTables (): string {
-  return byGroup().map(([group, settings]) => [
-    `### ${group}`,
-    '',
-    '| setting | default | what it is for | its value |',
-    '|---|---|---|---|',
-    ...settings.map((setting) => `| ${setting.name} | ${withoutValue(setting)} | ${setting.description} | ${setting.allowed} |`),
-    ''
-  ].join('\n')).join('\n')
+export function settingsTables(): string {
+  return byGroup()
+    .map(([group, settings]) =>
+      [
+        `### ${group}`,
+        '',
+        '| setting | default | what it is for | its value |',
+        '|---|---|---|---|',
+        ...settings.map(
+          (setting) =>
+            `| ${setting.name} | ${withoutValue(setting)} | ${setting.description} | ${setting.allowed} |`
+        ),
+        ''
+      ].join('\n')
+    )
+    .join('\n')
 }
 
-function withoutValue ({ default: value, unset, required, dev }: Setting): string {
+function withoutValue({ default: value, unset, required, dev }: Setting): string {
   const cell = value ?? unset ?? (required ? 'required' : '')
   return dev === undefined ? cell : `${cell} (\`npm run dev\`: ${dev})`.trim()
 }
 
 /** docs/settings.md with its tables made anew. */
-export function settingsPage (page = readFileSync(PAGE, 'utf8')): string {
+export function settingsPage(page = readFileSync(PAGE, 'utf8')): string {
   const [before, rest] = page.split(MARKS.begin) as [string, string?]
   const after = rest?.split(MARKS.end)[1]
-  if (after === undefined) throw new Error(`docs/settings.md must have the lines ${MARKS.begin} and ${MARKS.end}`)
+  if (after === undefined) {
+    throw new Error(`docs/settings.md must have the lines ${MARKS.begin} and ${MARKS.end}`)
+  }
   return `${before}${MARKS.begin}\n\n${settingsTables()}\n${MARKS.end}${after}`
 }
 
 /** .env.example: every setting as a comment, with its default or an example. */
-export function envExample (): string {
-  return [
-    '# Settings of Quoin, made by `npm run settings` of config/. Copy this file to .env and take the # off the lines to change.',
-    '# What is set in the environment wins. A value with a # in it, as passwords may have, goes in quotes.',
-    '# `npm run dev` needs none of them. `npm start` needs ENVIRONMENT, CMS_URL and AWS_REGION (or DYNAMODB_ENDPOINT).',
-    '',
-    ...byGroup().flatMap(([group, settings]) => [`# ----- ${group} -----`, '', ...settings.flatMap((setting) => [...explain(setting), `# ${setting.name}=${setting.default ?? setting.example ?? ''}`, ''])])
-  ].join('\n').trimEnd() + '\n'
+export function envExample(): string {
+  return (
+    [
+      '# Settings of Quoin, made by `npm run settings` of config/. Copy this file to .env and take the # off the lines to change.',
+      '# What is set in the environment wins. A value with a # in it, as passwords may have, goes in quotes.',
+      '# `npm run dev` needs none of them. `npm start` needs ENVIRONMENT, CMS_URL and AWS_REGION (or DYNAMODB_ENDPOINT).',
+      '',
+      ...byGroup().flatMap(([group, settings]) => [
+        `# ----- ${group} -----`,
+        '',
+        ...settings.flatMap((setting) => [
+          ...explain(setting),
+          `# ${setting.name}=${setting.default ?? setting.example ?? ''}`,
+          ''
+        ])
+      ])
+    ]
+      .join('\n')
+      .trimEnd() + '\n'
+  )
 }
 
-function explain ({ description, allowed, unset, dev, required }: Setting): string[] {
+function explain({ description, allowed, unset, dev, required }: Setting): string[] {
   const plain = description.replace(/\[([^\]]+)\]\(([^)]+)\)/g, '$1 (docs/$2)')
-  const more = [required && 'Required.', unset && `Not set: ${unset}.`, dev && `\`npm run dev\` takes ${dev}.`].filter(Boolean)
-  return [...wrap(plain), ...wrap([`Value: ${allowed}.`, ...more].join(' '))].map((line) => `# ${line}`)
+  const more = [
+    required && 'Required.',
+    unset && `Not set: ${unset}.`,
+    dev && `\`npm run dev\` takes ${dev}.`
+  ].filter(Boolean)
+  return [...wrap(plain), ...wrap([`Value: ${allowed}.`, ...more].join(' '))].map(
+    (line) => `# ${line}`
+  )
 }
 
-function wrap (text: string): string[] {
+function wrap(text: string): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const line = `${lines.at(-1)} ${word}`.trimStart()

@@ -9,10 +9,11 @@ import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
 
 /** Who installs Quoin as a package gets no engine: production needs none, and it is built for the machine it runs on. */
-const MISSING_ENGINE = 'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
+const MISSING_ENGINE =
+  'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
 
 /** Starts the embedded engine. @throws {SettingsError} where it cannot be had */
-async function startEngine (dataDir: string): Promise<EmbeddedEngine> {
+async function startEngine(dataDir: string): Promise<EmbeddedEngine> {
   try {
     const { startDynamodb } = await import('./dynamodb.ts')
     return await startDynamodb(dataDir)
@@ -24,7 +25,7 @@ async function startEngine (dataDir: string): Promise<EmbeddedEngine> {
 }
 
 /** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
-async function start (): Promise<void> {
+async function start(): Promise<void> {
   const env: Record<string, string | undefined> = {
     ...process.env,
     ENVIRONMENT: process.env.ENVIRONMENT || 'local',
@@ -46,29 +47,43 @@ async function start (): Promise<void> {
   const sample = env.CMS_URL ? undefined : newspaper()
   if (sample) {
     env.CMS_URL = await createCms({ content: sample }).listen()
-    Object.assign(env, { CMS_JSONAPI_PATH: '/jsonapi', CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
-    embeddedParts.push(`editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`)
+    Object.assign(env, {
+      CMS_JSONAPI_PATH: '/jsonapi',
+      CMS_AUTH: 'basic',
+      CMS_USER: 'editor',
+      CMS_PASSWORD: 'editor'
+    })
+    embeddedParts.push(
+      `editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`
+    )
   }
 
   const settings = readConfig(env)
   const { contentModel } = settings
-  const config = { ...settings, contentModel: { ...(sample && { timeZone: sample.timeZone }), ...contentModel } }
+  const config = {
+    ...settings,
+    contentModel: { ...(sample && { timeZone: sample.timeZone }), ...contentModel }
+  }
   if (!process.env.DYNAMODB_ENDPOINT) {
     const { client, destroy } = createStore(config.dynamodb)
     await createTable(client, config.table)
     destroy()
   }
   const address = await serve(config)
-  console.log([
-    '',
-    `Quoin listens on ${address} (its API: ${address}/docs)`,
-    ...(config.desk ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`] : []),
-    ...embeddedParts.map((part) => `  ${part}`),
-    '',
-    'Try:',
-    ...commands(address, config.contentModel).map((command) => `  ${command}`),
-    ''
-  ].join('\n'))
+  console.log(
+    [
+      '',
+      `Quoin listens on ${address} (its API: ${address}/docs)`,
+      ...(config.desk
+        ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`]
+        : []),
+      ...embeddedParts.map((part) => `  ${part}`),
+      '',
+      'Try:',
+      ...commands(address, config.contentModel).map((command) => `  ${command}`),
+      ''
+    ].join('\n')
+  )
 }
 
 try {

@@ -58,49 +58,72 @@ export type FailureCode = keyof typeof failures
  * one place needs stands there.
  */
 export const texts = {
-  anotherMethod: (method: string, allowed: string[]) => `${method} is not allowed here; allowed: ${allowed.join(', ')}`,
+  anotherMethod: (method: string, allowed: string[]) =>
+    `${method} is not allowed here; allowed: ${allowed.join(', ')}`,
   anotherSite: 'The browser says that a page of another site sent this request',
-  answerTooLarge: (limit: number, advice: string) => `The answer would have more than ${limit} bytes; ${advice}`,
-  bodyTooLarge: (size: string, limit: number) => `The request body has ${size}; at most ${limit} bytes are taken`,
+  answerTooLarge: (limit: number, advice: string) =>
+    `The answer would have more than ${limit} bytes; ${advice}`,
+  bodyTooLarge: (size: string, limit: number) =>
+    `The request body has ${size}; at most ${limit} bytes are taken`,
   cmsFailed: 'The CMS failed to answer',
-  cmsReadOnly: "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)",
+  cmsReadOnly:
+    "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)",
   cmsTimeout: (ms: number) => `The CMS did not answer within ${ms} ms`,
-  cmsUnavailable: 'The CMS takes no requests at the moment (maintenance or overload); try again later',
+  cmsUnavailable:
+    'The CMS takes no requests at the moment (maintenance or overload); try again later',
   cmsUnreachable: 'The CMS could not be reached',
-  editionChanged: 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
-  editorsUnknown: (reason: string) => `Quoin cannot ask Drupal who may edit: ${reason}, or name the editors in AUTH_EDITORS`,
+  editionChanged:
+    'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
+  editorsUnknown: (reason: string) =>
+    `Quoin cannot ask Drupal who may edit: ${reason}, or name the editors in AUTH_EDITORS`,
   fieldNotLocked: 'Nobody else holds this field: lock it',
   fieldOrUser: 'querystring must have fieldName or uid',
   held: 'Field is locked by another user',
   headersTooLarge: 'The request has too long a path or too many header fields',
-  hidden: ({ type, id }: { type: string, id: string }) => `There is no ${type} ${id}, or you may not see it`,
+  hidden: ({ type, id }: { type: string; id: string }) =>
+    `There is no ${type} ${id}, or you may not see it`,
   internal: 'Internal Server Error',
-  invalid: (violations: Array<{ path: string, message: string }>) => `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`,
-  keyBusy: 'An earlier request with this Idempotency-Key is still under way. Nothing was done now: send it again later.',
-  keyReused: 'This Idempotency-Key came with another body before. Nothing was done: another request needs another key.',
+  invalid: (violations: Array<{ path: string; message: string }>) =>
+    `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`,
+  keyBusy:
+    'An earlier request with this Idempotency-Key is still under way. Nothing was done now: send it again later.',
+  keyReused:
+    'This Idempotency-Key came with another body before. Nothing was done: another request needs another key.',
   keysUnavailable: "The issuer's keys cannot be fetched, so the token cannot be checked; try again",
-  listTooDeep: (requests: number) => `This takes more than ${requests} requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. ` +
+  listTooDeep: (requests: number) =>
+    `This takes more than ${requests} requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. ` +
     'Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid. ' +
     'Where Drupal does not let you filter, an administrator can grant JSON:API filter access',
   lockChanged: 'The lock is not the one that was asked for',
-  lockTooLarge: (bytes: number, limit: number) => `The lock would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
+  lockTooLarge: (bytes: number, limit: number) =>
+    `The lock would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
   mediaType: (allowed: string[]) => `headers/content-type must be ${allowed.join(' or ')}`,
   narrowerLocks: 'ask for one field (fieldName), or leave the texts out (payload=0)',
   noSuch: (noun: string, id: string) => `There is no ${noun} ${id}`,
-  notInOrder: (operation: number, article: string) => `operations/${operation} names ${article}, which is not in the running order. Nothing was changed.`,
-  notReady: (reasons: string[]) => `The edition is not ready and was not closed: ${reasons.slice(0, 3).join('; ')}${reasons.length > 3 ? `; and ${reasons.length - 3} more` : ''}`,
-  notYourUid: (where: string, uid: string) => `${where} must be your own, which is ${JSON.stringify(uid)}`,
-  numberTooLarge: (where: string) => `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
+  notInOrder: (operation: number, article: string) =>
+    `operations/${operation} names ${article}, which is not in the running order. Nothing was changed.`,
+  notReady: (reasons: string[]) =>
+    `The edition is not ready and was not closed: ${reasons.slice(0, 3).join('; ')}${reasons.length > 3 ? `; and ${reasons.length - 3} more` : ''}`,
+  notYourUid: (where: string, uid: string) =>
+    `${where} must be your own, which is ${JSON.stringify(uid)}`,
+  numberTooLarge: (where: string) =>
+    `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
   notPrimitive: 'This value should be of the correct primitive type.',
-  outcomeUnknown: 'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
-  placedUnknown: (most: number, isFilterable: boolean) => `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
-  stale: (changed?: string) => `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
+  outcomeUnknown:
+    'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
+  placedUnknown: (most: number, isFilterable: boolean) =>
+    `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
+  stale: (changed?: string) =>
+    `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
   storeFailed: 'The lock store could not do what was asked',
   storeUnavailable: 'The lock store cannot be reached or is too slow; try again',
   tokenExpired: 'The token has expired',
-  tooManyStreams: (most: number) => `You have ${most} event streams open here, the most allowed for one caller; close one, or poll`,
-  tooManyWatchers: (most: number) => `This instance serves ${most} event streams, the most it allows; try again later, or poll`,
-  unpublishedDraft: 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
+  tooManyStreams: (most: number) =>
+    `You have ${most} event streams open here, the most allowed for one caller; close one, or poll`,
+  tooManyWatchers: (most: number) =>
+    `This instance serves ${most} event streams, the most it allows; try again later, or poll`,
+  unpublishedDraft:
+    'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
 }
 
 export interface FailureOptions {
@@ -121,7 +144,7 @@ const recording = Error as { stackTraceLimit?: number | undefined }
 
 /** An error that is not a defect. It has no stack, which would be a tenth of the cost of a refused lock. */
 export class Stackless extends Error {
-  constructor (message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = recording
     recording.stackTraceLimit = 0
     super(message, options)
@@ -137,7 +160,17 @@ export class Failure extends Stackless {
   readonly headers: Record<string, string>
   readonly isLogged: boolean
 
-  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {}, status = failures[code].status, isLogged = false }: FailureOptions = {}) {
+  constructor(
+    code: FailureCode,
+    message: string,
+    {
+      cause,
+      details = {},
+      headers = {},
+      status = failures[code].status,
+      isLogged = false
+    }: FailureOptions = {}
+  ) {
     super(message, { cause })
     this.name = failures[code].name
     this.code = code

@@ -23,11 +23,20 @@ export interface KeyedMutexOptions {
   later?: Later
 }
 
-export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, later = timeout }: KeyedMutexOptions): KeyedMutex {
+export function createKeyedMutex({
+  waitersMax = Infinity,
+  waitMs,
+  refusal,
+  later = timeout
+}: KeyedMutexOptions): KeyedMutex {
   /** Who waits, for each key that is worked on. */
   const queues = new Map<string, Set<() => void>>()
 
-  async function run<T> (key: string, work: (hasWaited: boolean) => Promise<T>, signal?: Signal): Promise<T> {
+  async function run<T>(
+    key: string,
+    work: (hasWaited: boolean) => Promise<T>,
+    signal?: Signal
+  ): Promise<T> {
     const queue = queues.get(key)
     if (queue) await admission(queue, signal)
     else queues.set(key, new Set())
@@ -38,7 +47,7 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
     }
   }
 
-  function admission (queue: Set<() => void>, signal: Signal | undefined): Promise<void> {
+  function admission(queue: Set<() => void>, signal: Signal | undefined): Promise<void> {
     if (queue.size >= waitersMax) throw refusal('too many wait')
     if (signal?.aborted) throw signal.reason
     return new Promise((resolve, reject) => {
@@ -47,17 +56,17 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
       signal?.addEventListener('abort', abort)
       queue.add(enter)
 
-      function enter (): void {
+      function enter(): void {
         settle()
         resolve()
       }
 
-      function leave (reason: unknown): void {
+      function leave(reason: unknown): void {
         settle()
         reject(reason)
       }
 
-      function settle (): void {
+      function settle(): void {
         queue.delete(enter)
         cancel()
         signal?.removeEventListener('abort', abort)
@@ -66,7 +75,7 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
   }
 
   /** Admits the one that has waited longest. */
-  function release (key: string): void {
+  function release(key: string): void {
     const [next] = queues.get(key)!
     if (next) next()
     else queues.delete(key)
@@ -75,7 +84,7 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
   return { run }
 }
 
-function timeout (ms: number, run: () => void): () => void {
+function timeout(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
 }

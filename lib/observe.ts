@@ -12,7 +12,7 @@ export interface CallObserver {
   /** Header fields for the call to take along. */
   headers?: Record<string, string>
   /** Call this once, with the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and with the status. */
-  end (outcome: string, status?: number): void
+  end(outcome: string, status?: number): void
 }
 
 /** Hears of the beginning of a call. */

@@ -5,6 +5,9 @@ import { dirname } from 'node:path'
 export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)
 
 /** How one runs a verb of Quoin here: by npm in a clone, by npx where it is installed as a package, whose modules are compiled. */
-export function commandFor (verb: 'doctor' | 'model' | 'table', module = import.meta.filename): string {
+export function commandFor(
+  verb: 'doctor' | 'model' | 'table',
+  module = import.meta.filename
+): string {
   return `${module.endsWith('.ts') ? 'npm run' : 'npx quoin'} ${verb}`
 }

@@ -22,15 +22,15 @@ export interface Patience {
    * @returns false, without a pause, where the time does not suffice for it
    * @throws the signal's reason, as soon as it is aborted
    */
-  pause (signal?: Signal): Promise<boolean>
+  pause(signal?: Signal): Promise<boolean>
 }
 
 /** Gives a loop that tries again a bound, pauses that grow, and the signal of its caller. */
-export function createPatience ({ monotonic, wait, random }: PatienceDeps): Patience {
+export function createPatience({ monotonic, wait, random }: PatienceDeps): Patience {
   const deadline = monotonic() + WAIT_MS
   let longest = FIRST_PAUSE_MS
 
-  async function pause (signal?: Signal): Promise<boolean> {
+  async function pause(signal?: Signal): Promise<boolean> {
     if (signal?.aborted) throw signal.reason
     if (monotonic() + longest > deadline) return false
     const ms = longest * (1 - random() / 2)

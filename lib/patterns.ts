@@ -7,6 +7,6 @@ export const LOCK_TYPE_PATTERN = '[A-Za-z0-9_]{1,64}'
 
 const UUID = new RegExp(`^${UUID_PATTERN}$`)
 
-export function isUuid (text: string): boolean {
+export function isUuid(text: string): boolean {
   return UUID.test(text)
 }

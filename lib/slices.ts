@@ -7,12 +7,12 @@ const SLICE_MS = 25
 const HEAVY = 1024 * 1024
 
 /** Lets other requests have the event loop between two steps with an answer, if it is heavy. */
-export async function restAfter (bytes: number | undefined): Promise<void> {
+export async function restAfter(bytes: number | undefined): Promise<void> {
   if (bytes !== undefined && bytes >= HEAVY) await setImmediate()
 }
 
 /** Maps a list, with rests for other requests. */
-export async function mapInSlices<T, R> (items: T[], map: (item: T) => R): Promise<R[]> {
+export async function mapInSlices<T, R>(items: T[], map: (item: T) => R): Promise<R[]> {
   const results: R[] = []
   let begin = performance.now()
   for (const item of items) {

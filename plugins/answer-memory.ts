@@ -25,11 +25,16 @@ interface AnswerMemoryOptions {
 }
 
 /** Counts large answers until their callers have them, and ends the connections of callers who take them too slowly. */
-async function answerMemory (fastify: FastifyInstance, { memory, pace: leastPace = ANSWER_PACE }: AnswerMemoryOptions) {
+async function answerMemory(
+  fastify: FastifyInstance,
+  { memory, pace: leastPace = ANSWER_PACE }: AnswerMemoryOptions
+) {
   const send: onSendHookHandler = (_request, reply, payload, done) => {
     if (!isLarge(payload)) return done(null, payload)
     const { raw } = reply
-    const end = () => { raw.destroy() }
+    const end = () => {
+      raw.destroy()
+    }
     const size = Buffer.byteLength(payload)
     const pace = watchPace(leastPace, end)
     const over = memory.send(size, end)
@@ -44,19 +49,21 @@ async function answerMemory (fastify: FastifyInstance, { memory, pace: leastPace
   }
 
   // The last of all, since others look at the answer as a text.
-  fastify.addHook('onRoute', (route) => { route.onSend = [route.onSend ?? [], send].flat() })
+  fastify.addHook('onRoute', (route) => {
+    route.onSend = [route.onSend ?? [], send].flat()
+  })
 }
 
-function isLarge (payload: unknown): payload is string {
+function isLarge(payload: unknown): payload is string {
   return typeof payload === 'string' && payload.length >= LARGE_ANSWER
 }
 
-function inPieces (bytes: Buffer, pace: Pace): Readable {
+function inPieces(bytes: Buffer, pace: Pace): Readable {
   let at = 0
   return new Readable({
     // Asks for no piece ahead of those that the connection has taken.
     highWaterMark: 0,
-    read () {
+    read() {
       const piece = bytes.subarray(at, at + PIECE_BYTES)
       at += piece.length
       pace.moved(piece.length)

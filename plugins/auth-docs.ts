@@ -7,8 +7,16 @@ import { failureHeaders } from '../lib/schema-parts.ts'
 import { failureBody } from './errors.ts'
 import { ownPath } from './mount.ts'
 
-interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
-interface DocumentedAnswer { description: string, headers?: Record<string, object>, content: { 'application/json': Content } }
+interface Content {
+  schema: object
+  example?: object
+  examples?: Record<string, { value: unknown }>
+}
+interface DocumentedAnswer {
+  description: string
+  headers?: Record<string, object>
+  content: { 'application/json': Content }
+}
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,34 +29,81 @@ const BEARER = { type: 'http', scheme: 'bearer' }
 const SCHEMES = {
   jwt: { bearer: { ...BEARER, bearerFormat: 'JWT' } },
   drupal: {
-    session: { type: 'apiKey', in: 'cookie', name: 'SESS', description: "Drupal's session cookie: its name begins with SESS or SSESS" },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'SESS',
+      description: "Drupal's session cookie: its name begins with SESS or SSESS"
+    },
     basic: { type: 'http', scheme: 'basic', description: "With Drupal's module basic_auth" },
     bearer: { ...BEARER, description: "With Drupal's module simple_oauth" }
   }
 }
-const IN_QUERY = { accessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The bearer token, for callers that cannot send header fields' } }
+const IN_QUERY = {
+  accessToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'access_token',
+    description: 'The bearer token, for callers that cannot send header fields'
+  }
+}
 
 /** What every protected route may answer besides its own. */
 const ANSWERS: Array<[status: number, description: string, code: FailureCode, message: string]> = [
-  [401, 'The credentials are missing, or no user is known by them; see WWW-Authenticate', 'UNAUTHENTICATED', texts.tokenExpired],
-  [403, 'The caller may not do that. With the code USER_CHANGED: the caller is not the user that X-User-Uid names', 'FORBIDDEN', texts.notYourUid('body/userData/uid', '7')],
-  [503, 'Quoin cannot find out at the moment who calls; see Retry-After', 'AUTH_UNAVAILABLE', texts.keysUnavailable]
+  [
+    401,
+    'The credentials are missing, or no user is known by them; see WWW-Authenticate',
+    'UNAUTHENTICATED',
+    texts.tokenExpired
+  ],
+  [
+    403,
+    'The caller may not do that. With the code USER_CHANGED: the caller is not the user that X-User-Uid names',
+    'FORBIDDEN',
+    texts.notYourUid('body/userData/uid', '7')
+  ],
+  [
+    503,
+    'Quoin cannot find out at the moment who calls; see Retry-After',
+    'AUTH_UNAVAILABLE',
+    texts.keysUnavailable
+  ]
 ]
 
 /** What the lock endpoints may answer besides with AUTH=drupal, where Drupal says who may see and who may lock. */
 const OF_ACCESS: typeof ANSWERS = [
-  [404, 'The entity does not exist, or is hidden from the caller', 'NOT_FOUND', texts.hidden({ type: 'node', id: '4711' })],
-  [502, 'Quoin cannot ask Drupal who may edit', 'CMS_READ_ONLY', texts.editorsUnknown(texts.cmsReadOnly)]
+  [
+    404,
+    'The entity does not exist, or is hidden from the caller',
+    'NOT_FOUND',
+    texts.hidden({ type: 'node', id: '4711' })
+  ],
+  [
+    502,
+    'Quoin cannot ask Drupal who may edit',
+    'CMS_READ_ONLY',
+    texts.editorsUnknown(texts.cmsReadOnly)
+  ]
 ]
 
 /** What every route may answer with AUTH=none (plugins/trusted-network.ts). */
 const OF_NAMES: typeof ANSWERS = [
-  [421, 'The request names another host than this service has; see HOSTS', 'MISDIRECTED', 'This service does not go by the name "cms.example": call it by its address, or add the name to HOSTS']
+  [
+    421,
+    'The request names another host than this service has; see HOSTS',
+    'MISDIRECTED',
+    'This service does not go by the name "cms.example": call it by its address, or add the name to HOSTS'
+  ]
 ]
 
 /** What every route may answer with RATE_LIMIT (plugins/rate-limit.ts). */
 const OF_LIMITS: typeof ANSWERS = [
-  [429, 'The caller sends more requests a minute than RATE_LIMIT allows; see Retry-After', 'TOO_MANY_REQUESTS', 'More than 600 requests within a minute; try again in 12 s']
+  [
+    429,
+    'The caller sends more requests a minute than RATE_LIMIT allows; see Retry-After',
+    'TOO_MANY_REQUESTS',
+    'More than 600 requests within a minute; try again in 12 s'
+  ]
 ]
 
 /** What asks the CMS on behalf of its caller. */
@@ -58,7 +113,10 @@ const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
  * Shows in OpenAPI how callers are known, and what any operation may answer before it begins. To be registered after the
  * plugin auth, and before openapi and the routes.
  */
-async function authDocs (fastify: FastifyInstance, { config: { auth, cms, rateLimit } }: { config: Config }) {
+async function authDocs(
+  fastify: FastifyInstance,
+  { config: { auth, cms, rateLimit } }: { config: Config }
+) {
   const schemes = auth && SCHEMES[auth.kind]
   if (schemes) fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
   else if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
@@ -68,18 +126,23 @@ async function authDocs (fastify: FastifyInstance, { config: { auth, cms, rateLi
     const path = ownPath(fastify, route.url)
     if (!path.startsWith('/api/') || !response?.[400]) return
     const answers = [...answersTo(path, auth?.kind), ...(rateLimit > 0 ? OF_LIMITS : [])]
-    const schema: FastifySchema = { ...route.schema, response: { ...response, ...documentedOf(answers, path, response) } }
-    route.schema = schemes ? { ...schema, security: securityOf(schemes, route.config?.tokenInQuery === true) } : schema
+    const schema: FastifySchema = {
+      ...route.schema,
+      response: { ...response, ...documentedOf(answers, path, response) }
+    }
+    route.schema = schemes
+      ? { ...schema, security: securityOf(schemes, route.config?.tokenInQuery === true) }
+      : schema
   })
 }
 
-function securityOf (schemes: object, isTokenInQuery: boolean): Array<Record<string, string[]>> {
+function securityOf(schemes: object, isTokenInQuery: boolean): Array<Record<string, string[]>> {
   const names = [...Object.keys(schemes), ...(isTokenInQuery ? Object.keys(IN_QUERY) : [])]
   return names.map((name) => ({ [name]: [] }))
 }
 
 /** With AUTH=none the credentials, if there are any, go on to Drupal. */
-function showPassthrough (fastify: FastifyInstance) {
+function showPassthrough(fastify: FastifyInstance) {
   fastify.decorate('securitySchemes', SCHEMES.drupal)
   const security = [{}, ...Object.keys(SCHEMES.drupal).map((name) => ({ [name]: [] }))]
   fastify.addHook('onRoute', (route) => {
@@ -87,22 +150,43 @@ function showPassthrough (fastify: FastifyInstance) {
   })
 }
 
-function answersTo (path: string, kind: AuthConfig['kind'] | undefined): typeof ANSWERS {
+function answersTo(path: string, kind: AuthConfig['kind'] | undefined): typeof ANSWERS {
   if (kind === undefined) return OF_NAMES
-  return kind === 'drupal' && path.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
+  return kind === 'drupal' && path.startsWith('/api/cloud/data-state/')
+    ? [...ANSWERS, ...OF_ACCESS]
+    : ANSWERS
 }
 
 /** Answers as OpenAPI shows them, beside the operation's own with the same status. */
-function documentedOf (answers: typeof ANSWERS, path: string, response: Record<number, DocumentedAnswer>): Record<number, DocumentedAnswer> {
-  return Object.fromEntries(answers.map(([status, description, code, message]) => {
-    const own = response[status]
-    const { schema } = response[400]!.content['application/json']
-    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: failureBody(new Failure(code, message), path) } }
-    return [status, { description: own ? `${own.description}. Or: ${description}` : description, headers: failureHeaders(status, own?.headers), content: { 'application/json': { schema, examples } } }]
-  }))
+function documentedOf(
+  answers: typeof ANSWERS,
+  path: string,
+  response: Record<number, DocumentedAnswer>
+): Record<number, DocumentedAnswer> {
+  return Object.fromEntries(
+    answers.map(([status, description, code, message]) => {
+      const own = response[status]
+      const { schema } = response[400]!.content['application/json']
+      const examples = {
+        ...examplesOf(own?.content['application/json']),
+        [code]: { value: failureBody(new Failure(code, message), path) }
+      }
+      return [
+        status,
+        {
+          description: own ? `${own.description}. Or: ${description}` : description,
+          headers: failureHeaders(status, own?.headers),
+          content: { 'application/json': { schema, examples } }
+        }
+      ]
+    })
+  )
 }
 
-function examplesOf ({ example, examples }: Partial<Content> = {}): Record<string, { value: unknown }> {
+function examplesOf({ example, examples }: Partial<Content> = {}): Record<
+  string,
+  { value: unknown }
+> {
   return { ...examples, ...(example && { own: { value: example } }) }
 }
 

@@ -35,7 +35,7 @@ declare module 'fastify' {
      */
     readonly uid: string | undefined
     /** Whether the caller is still who it was; yes while that cannot be found out. */
-    isKnown (): Promise<boolean>
+    isKnown(): Promise<boolean>
   }
   interface FastifyContextConfig {
     /** Takes the bearer token as `access_token` in the query too: for what cannot send header fields, as EventSource. */
@@ -51,7 +51,7 @@ interface AuthOptions {
 }
 
 /** Authenticates callers as the settings say, and decorates requests with `identity` and `uid`. An unknown caller is refused before the body is looked at. */
-async function auth (fastify: FastifyInstance, { config, refusals, now }: AuthOptions) {
+async function auth(fastify: FastifyInstance, { config, refusals, now }: AuthOptions) {
   const { check, access } = await policyOf(fastify, config, refusals, now)
   const admins = new Set(config.auth?.admins)
   fastify.decorate('authenticates', check !== undefined)
@@ -60,16 +60,24 @@ async function auth (fastify: FastifyInstance, { config, refusals, now }: AuthOp
   fastify.decorateRequest('uid', { getter: uidOf })
   fastify.decorateRequest('isKnown', async function () {
     if (!check) return true
-    return check(this.headers, this.id).then(({ uid }) => uid === this.identity?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
+    return check(this.headers, this.id).then(
+      ({ uid }) => uid === this.identity?.uid,
+      (failure: Failure) => failure.code !== 'UNAUTHENTICATED'
+    )
   })
   if (!check) return
 
   fastify.addHook('onRequest', async (request, reply) => {
     const { config: route, url } = request.routeOptions
     if (!PROTECTED.test(ownPath(request.server, url!))) return
-    if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
+    if (route.tokenInQuery && takeQueryToken(request)) {
+      reply.header('cache-control', 'private, no-store')
+    }
     if (config.auth?.kind === 'drupal' && isCrossSite(request, config.corsOrigins)) {
-      throw new Failure('FORBIDDEN', `${texts.anotherSite}, with credentials that it adds by itself`)
+      throw new Failure(
+        'FORBIDDEN',
+        `${texts.anotherSite}, with credentials that it adds by itself`
+      )
     }
     const identity = await check(request.headers, request.id)
     meantFor(request, identity)
@@ -81,10 +89,13 @@ async function auth (fastify: FastifyInstance, { config, refusals, now }: AuthOp
  * Somebody else may have signed in since a page wrote what it sends: in another tab, or with another token.
  * @throws {Failure} USER_CHANGED where X-User-Uid names another than the caller
  */
-function meantFor ({ headers }: FastifyRequest, { uid }: Identity): void {
+function meantFor({ headers }: FastifyRequest, { uid }: Identity): void {
   const named = headers['x-user-uid']
   if (named === undefined || named === uid || named === encodeURIComponent(uid)) return
-  throw new Failure('USER_CHANGED', `Nothing was done: the request is meant for user ${JSON.stringify(named)}, but you are signed in as ${JSON.stringify(uid)}`)
+  throw new Failure(
+    'USER_CHANGED',
+    `Nothing was done: the request is meant for user ${JSON.stringify(named)}, but you are signed in as ${JSON.stringify(uid)}`
+  )
 }
 
 /** How callers are known, and who of them may see and lock. */
@@ -93,29 +104,50 @@ interface Policy {
   access?: Access
 }
 
-async function policyOf (
-  fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config, refusals: Refusals, now: () => number
+async function policyOf(
+  fastify: FastifyInstance,
+  { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config,
+  refusals: Refusals,
+  now: () => number
 ): Promise<Policy> {
   switch (auth?.kind) {
-    case undefined: return {}
+    case undefined:
+      return {}
     case 'jwt': {
       // It takes 22 ms of CPU and 4 MiB to load.
       const { jwtCheck } = await import('../lib/auth/jwt.ts')
       return { check: jwtCheck(auth.jwt, { now }), access: claimAccess }
     }
     case 'drupal': {
-      const http = createHttp({ url, timeoutMs, breaker: createBreaker({ onChange: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
+      const http = createHttp({
+        url,
+        timeoutMs,
+        breaker: createBreaker({
+          onChange: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`)
+        }),
+        observe: fastify.observe
+      })
       fastify.addHook('onClose', () => http.close())
       const warn = fastify.log.warn.bind(fastify.log)
-      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn, onRefusal: refusals.tell })
+      const questions = createQuestions({
+        http,
+        jsonapiPath,
+        model,
+        cmsUrl: url,
+        warn,
+        onRefusal: refusals.tell
+      })
       const { editors, openTypes } = auth
-      return { check: drupalCheck({ http, jsonapiPath, cookieNames, refusals }), access: createCmsAccess({ questions, refusals, editors, openTypes }) }
+      return {
+        check: drupalCheck({ http, jsonapiPath, cookieNames, refusals }),
+        access: createCmsAccess({ questions, refusals, editors, openTypes })
+      }
     }
   }
 }
 
 /** Moves a token from the query to Authorization, where everything else looks for it, also what passes it on to the CMS. @returns whether there was one */
-function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
+function takeQueryToken({ headers, query }: FastifyRequest): boolean {
   const token = queryToken(query as Record<string, unknown>, headers.authorization)
   if (token === undefined) return false
   headers.authorization = `Bearer ${token}`
@@ -123,10 +155,15 @@ function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
   return true
 }
 
-function uidOf (this: FastifyRequest): string | undefined {
+function uidOf(this: FastifyRequest): string | undefined {
   if (this.server.authenticates) return this.identity?.uid
   const uid = this.headers['x-user-uid']
-  if (uid !== undefined && !VISIBLE.test(String(uid))) throw new Failure('BAD_REQUEST', 'headers/x-user-uid must be 1 to 3060 visible characters of ASCII')
+  if (uid !== undefined && !VISIBLE.test(String(uid))) {
+    throw new Failure(
+      'BAD_REQUEST',
+      'headers/x-user-uid must be 1 to 3060 visible characters of ASCII'
+    )
+  }
   return uid as string | undefined
 }
 

@@ -11,7 +11,10 @@ declare module 'fastify' {
 }
 
 /** Gives a scope the lock boards and the closing of editions, which are over both halves. */
-async function boards (fastify: FastifyInstance, { boards, closing }: { boards: Boards, closing: Closing }) {
+async function boards(
+  fastify: FastifyInstance,
+  { boards, closing }: { boards: Boards; closing: Closing }
+) {
   fastify.decorate('boards', boards)
   fastify.decorate('closing', closing)
 }

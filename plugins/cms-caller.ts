@@ -12,7 +12,7 @@ declare module 'fastify' {
 }
 
 /** Decorates the request with `caller`: its own credentials, unless a service account is used. Session cookies of the CMS go back to their owner. */
-async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
+async function cmsCaller(fastify: FastifyInstance, { config }: { config: Config }) {
   const { auth, cookieNames } = config.cms
   const passthrough = auth.kind === 'passthrough'
   fastify.decorateRequest('caller')
@@ -20,7 +20,9 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
     request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
     endOnHangUp(request.caller, reply.raw)
     // The last ones count: Fastify would add them to those before.
-    onRenewal(request.caller, (cookies) => reply.removeHeader('set-cookie').header('set-cookie', cookies))
+    onRenewal(request.caller, (cookies) =>
+      reply.removeHeader('set-cookie').header('set-cookie', cookies)
+    )
     done()
   })
 }

@@ -50,18 +50,34 @@ const LOOK_MS = 5000
  *
  * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
-async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs = REST_MS, stalledMs = STALLED_MS, lookMs = LOOK_MS }: ConnectionsOptions) {
+async function connections(
+  fastify: FastifyInstance,
+  {
+    limits = LIMITS,
+    restMs = REST_MS,
+    stalledMs = STALLED_MS,
+    lookMs = LOOK_MS
+  }: ConnectionsOptions
+) {
   const files = openFiles(limits)
   const most = Math.min(CONNECTIONS, Math.floor(files * SHARE))
-  if (most < CONNECTIONS) fastify.log.warn(`this process may have ${files} files open, so it holds ${most} connections instead of ${CONNECTIONS}: raise ulimit -n to ${CONNECTIONS / SHARE}`)
+  if (most < CONNECTIONS) {
+    fastify.log.warn(
+      `this process may have ${files} files open, so it holds ${most} connections instead of ${CONNECTIONS}: raise ulimit -n to ${CONNECTIONS / SHARE}`
+    )
+  }
   fastify.server.maxConnections = most
   let toldAt = -Infinity
   fastify.server.on('drop', () => {
     if (performance.now() - toldAt < TOLD_MS) return
     toldAt = performance.now()
-    fastify.log.warn(`${most} connections are open, as many as this process holds: others are closed unread`)
+    fastify.log.warn(
+      `${most} connections are open, as many as this process holds: others are closed unread`
+    )
   })
-  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
+  fastify.server.on('checkExpectation', (request, response) =>
+    fastify.server.emit('request', request, response)
+  )
   const uninvited = new WeakSet<IncomingMessage>()
   fastify.server.on('checkContinue', (request, response) => {
     uninvited.add(request)
@@ -71,15 +87,20 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs 
   fastify.addHook('onRoute', (route) => {
     if ([route.method].flat().includes('GET')) return
     const hooks = [route.preParsing].flat().filter((hook) => hook !== undefined)
-    route.preParsing = [...hooks, (request, reply, _payload, done) => {
-      if (uninvited.has(request.raw) && isReadable(request)) reply.raw.writeContinue()
-      done()
-    }]
+    route.preParsing = [
+      ...hooks,
+      (request, reply, _payload, done) => {
+        if (uninvited.has(request.raw) && isReadable(request)) reply.raw.writeContinue()
+        done()
+      }
+    ]
   })
   fastify.server.prependListener('request', (request, response) => {
     const { headers } = request
     if (headers.upgrade) response.setHeader('connection', 'close')
-    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
+      return
+    }
     response.once('finish', () => {
       if (request.complete) return
       request.socket.setTimeout(restMs)
@@ -91,20 +112,22 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs 
 }
 
 /** Whether the body of a request is of a size and a media type that its route takes. */
-function isReadable ({ headers, server, routeOptions: { bodyLimit } }: FastifyRequest): boolean {
+function isReadable({ headers, server, routeOptions: { bodyLimit } }: FastifyRequest): boolean {
   const [type] = String(headers['content-type']).split(';', 1)
   const isTooLarge = Number(headers['content-length']) > bodyLimit
   return !isTooLarge && server.hasContentTypeParser(type!.trim().toLowerCase())
 }
 
-function openFiles (limits: string): number {
-  const [, files] = existsSync(limits) ? /^Max open files +(\d+)/m.exec(readFileSync(limits, 'utf8')) ?? [] : []
+function openFiles(limits: string): number {
+  const [, files] = existsSync(limits)
+    ? (/^Max open files +(\d+)/m.exec(readFileSync(limits, 'utf8')) ?? [])
+    : []
   return files === undefined ? Infinity : Number(files)
 }
 
 /** Closes connections whose callers take nothing. The kernel of the caller may have megabytes of it: they count as taken. */
-function closeStalled (fastify: FastifyInstance, stalledMs: number, lookMs: number): void {
-  const connections = new Map<Socket, { taken: number, since: number }>()
+function closeStalled(fastify: FastifyInstance, stalledMs: number, lookMs: number): void {
+  const connections = new Map<Socket, { taken: number; since: number }>()
   const timer = setInterval(look, lookMs)
   fastify.addHook('onClose', async () => clearInterval(timer))
   fastify.server.on('connection', (socket: Socket) => {
@@ -112,7 +135,7 @@ function closeStalled (fastify: FastifyInstance, stalledMs: number, lookMs: numb
     socket.once('close', () => connections.delete(socket))
   })
 
-  function look (): void {
+  function look(): void {
     const now = performance.now()
     for (const [socket, { taken, since }] of connections) {
       const isWaiting = socket.writableLength > 0
@@ -128,7 +151,7 @@ function closeStalled (fastify: FastifyInstance, stalledMs: number, lookMs: numb
  * Node's own closeIdleConnections() leaves those that have not sent a request yet, as browsers open them in advance, and
  * those that become idle later; each would hold the end of the process until its timeout.
  */
-function drain (fastify: FastifyInstance): void {
+function drain(fastify: FastifyInstance): void {
   const connections = new Set<Socket>()
   const responsesOf = new WeakMap<Socket, Set<ServerResponse>>()
   let closing = false
@@ -155,7 +178,9 @@ function drain (fastify: FastifyInstance): void {
 
   // RFC 9112 section 9.6. Not while another request waits behind this one: its answer would be lost.
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    if (closing && responsesOf.get(request.raw.socket)?.size === 1) reply.header('connection', 'close')
+    if (closing && responsesOf.get(request.raw.socket)?.size === 1) {
+      reply.header('connection', 'close')
+    }
     done(null, payload)
   })
 }

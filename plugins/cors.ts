@@ -17,12 +17,37 @@ declare module 'fastify' {
   }
 }
 
-const EXPOSED = ['Edition-Turn', 'ETag', 'Idempotency-Replayed', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
+const EXPOSED = [
+  'Edition-Turn',
+  'ETag',
+  'Idempotency-Replayed',
+  'Location',
+  'Lock-Expires',
+  'Lock-Since',
+  'Retry-After',
+  'X-Request-Id',
+  'Cache-Status',
+  'Age',
+  'Date'
+]
 
 const options: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-  allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
+  allowedHeaders: [
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'If-Match',
+    'If-None-Match',
+    'X-CSRF-Token',
+    'X-User-Uid',
+    'X-Request-Id',
+    'Accept-Language',
+    'Last-Event-ID',
+    'traceparent',
+    'tracestate'
+  ],
   exposedHeaders: EXPOSED,
   maxAge: PREFLIGHT_SECONDS,
   strictPreflight: false
@@ -35,21 +60,32 @@ const options: FastifyCorsOptions = {
  *
  * A preflight is an OPTIONS that has Origin and Access-Control-Request-Method. Source: Fetch, section 3.3.2.
  */
-async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }: { config: Config }) {
+async function corsByList(
+  fastify: FastifyInstance,
+  { config: { corsOrigins } }: { config: Config }
+) {
   if (corsOrigins.length === 0) return
   const allowedOrigins = new Set(corsOrigins)
 
   fastify.decorate('corsHeaders', (origin) => ({
     vary: 'Origin',
-    ...(origin !== undefined && allowedOrigins.has(origin) && {
-      'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', 'access-control-expose-headers': EXPOSED.join(', ')
-    })
+    ...(origin !== undefined &&
+      allowedOrigins.has(origin) && {
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': EXPOSED.join(', ')
+      })
   }))
 
   await fastify.register(cors, {
-    delegator ({ headers }, done) {
-      const origin = headers.origin !== undefined && allowedOrigins.has(headers.origin) && headers.origin
-      done(null, { ...options, origin, preflight: headers['access-control-request-method'] !== undefined })
+    delegator({ headers }, done) {
+      const origin =
+        headers.origin !== undefined && allowedOrigins.has(headers.origin) && headers.origin
+      done(null, {
+        ...options,
+        origin,
+        preflight: headers['access-control-request-method'] !== undefined
+      })
     }
   })
 

@@ -14,7 +14,13 @@ import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.t
 import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
-import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
+import {
+  basicAccount,
+  oauthAccount,
+  sessionAccount,
+  type Account,
+  type AccountOptions
+} from '../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { fingerprint, markOf, renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Refusals } from '../lib/jsonapi/refusals.ts'
@@ -24,7 +30,8 @@ import { UpdateNotice } from '../lib/locks/notice.ts'
 import { isUuid } from '../lib/patterns.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
 
-const WITHOUT_TRANSACTIONS = 'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
+const WITHOUT_TRANSACTIONS =
+  'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
 
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
@@ -33,7 +40,7 @@ export interface EditionStore extends Editions {
   /** Whether requests go to the CMS. */
   breaker: Breaker
   /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
-  isBeingSaved (uuid: string): Promise<boolean>
+  isBeingSaved(uuid: string): Promise<boolean>
 }
 
 declare module 'fastify' {
@@ -51,24 +58,66 @@ declare module 'fastify' {
  * @param bus tells other instances of saves and refusals
  * @param journal has an entry of each save
  */
-export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, refusals, memory, bus, journal }: { store: Store, locks: Locks, refusals: Refusals, memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
-  const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
-  const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
+export function openEditions(
+  fastify: FastifyInstance,
+  config: Config,
+  {
+    store: { client, clock },
+    locks,
+    refusals,
+    memory,
+    bus,
+    journal
+  }: {
+    store: Store
+    locks: Locks
+    refusals: Refusals
+    memory: AnswerMemory
+    bus?: Bus | undefined
+    journal?: Journal | undefined
+  }
+): EditionStore {
+  const {
+    cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth },
+    contentModel: model
+  } = config
+  const breaker = createBreaker({
+    onChange: (...change) => fastify.log.warn(changeLine(...change))
+  })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
-  const account = accountOf(auth, { http, jsonapiPath, ...(bus && { joinPeers: peersAt(bus, config) }) })
-  const cms = createJsonapi({ http, jsonapiPath, onRenewal: renewSession, onRefusal: refusals.tell, languages: model.languages, ...(account && { account }) })
+  const account = accountOf(auth, {
+    http,
+    jsonapiPath,
+    ...(bus && { joinPeers: peersAt(bus, config) })
+  })
+  const cms = createJsonapi({
+    http,
+    jsonapiPath,
+    onRenewal: renewSession,
+    onRefusal: refusals.tell,
+    languages: model.languages,
+    ...(account && { account })
+  })
   const site = createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
-  const staleCache = createStaleCache({ seconds: staleSeconds, model, uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase() })
+  const staleCache = createStaleCache({
+    seconds: staleSeconds,
+    model,
+    uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase()
+  })
   const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
     staleCache.outdate(uuid)
     site.revisions.learn(uuid, revision)
   })
-  const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) => staleCache.withdraw(caller, id))
+  const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) =>
+    staleCache.withdraw(caller, id)
+  )
   refusals.listen((caller, id, keys = model.keys) => {
     staleCache.refuse(caller, id, keys)
     site.targets.refuse(caller, id)
     const isNamed = id === undefined || isUuid(id) || keys === model.keys
-    if (isNamed) tellRefused?.({ caller: markOf(fingerprint(caller)), ...(id !== undefined && { id }) })
+    if (isNamed) {
+      tellRefused?.({ caller: markOf(fingerprint(caller)), ...(id !== undefined && { id }) })
+    }
   })
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = createTickets({
@@ -79,28 +128,39 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     ready: clock.ready,
     required: config.enforceLocks,
     revisions: site.revisions,
-    warn: (failure) => fastify.log.warn({ err: failure }, 'saves take turns within this instance alone: the lock store gives no tickets'),
-    onTransactions: (refusal) => refusal
-      ? fastify.log.warn({ err: refusal }, WITHOUT_TRANSACTIONS)
-      : fastify.log.info('the lock store has transactions: locks are checked in one moment with the ticket of a save')
+    warn: (failure) =>
+      fastify.log.warn(
+        { err: failure },
+        'saves take turns within this instance alone: the lock store gives no tickets'
+      ),
+    onTransactions: (refusal) =>
+      refusal
+        ? fastify.log.warn({ err: refusal }, WITHOUT_TRANSACTIONS)
+        : fastify.log.info(
+            'the lock store has transactions: locks are checked in one moment with the ticket of a save'
+          )
   })
-  const editions = withLimits(createEditions({
-    site,
-    recorder: journal?.record,
-    turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
-    onSave (uuid) {
-      staleCache.outdate(uuid)
-      const revision = site.revisions.of(uuid)
-      tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
-    },
-    onUpdate ({ edition, etag, fields, uid }) {
-      const { type: entityType, id: entityId } = lockedAs(edition, model)
-      const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
-      locks.feed.saved(save)
-      tellUpdated?.(save)
-    },
-    onRefusal: refusals.tell
-  }), timeoutMs, memory)
+  const editions = withLimits(
+    createEditions({
+      site,
+      recorder: journal?.record,
+      turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
+      onSave(uuid) {
+        staleCache.outdate(uuid)
+        const revision = site.revisions.of(uuid)
+        tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
+      },
+      onUpdate({ edition, etag, fields, uid }) {
+        const { type: entityType, id: entityId } = lockedAs(edition, model)
+        const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
+        locks.feed.saved(save)
+        tellUpdated?.(save)
+      },
+      onRefusal: refusals.tell
+    }),
+    timeoutMs,
+    memory
+  )
 
   fastify.readings.set('quoin_cms_circuit_breaker', {
     type: 'gauge',
@@ -114,26 +174,37 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
 }
 
 /** The mark by which instances with the same account tell each other that it was refused. It gives nothing of the account away. */
-function peersAt (bus: Bus, { cms: { url, auth } }: Config): NonNullable<AccountOptions['joinPeers']> {
+function peersAt(
+  bus: Bus,
+  { cms: { url, auth } }: Config
+): NonNullable<AccountOptions['joinPeers']> {
   const mark = markOf(fingerprint({ authorization: JSON.stringify([url, auth]) }))
   return (hear) => {
-    const tell = bus.topic('account', AccountNotice, ({ account }) => { if (account === mark) hear() })
-    return () => { tell({ account: mark }) }
+    const tell = bus.topic('account', AccountNotice, ({ account }) => {
+      if (account === mark) hear()
+    })
+    return () => {
+      tell({ account: mark })
+    }
   }
 }
 
 /** The service account that CMS_AUTH names, if any. */
-export function accountOf (auth: CmsAuth, options: AccountOptions): Account | undefined {
+export function accountOf(auth: CmsAuth, options: AccountOptions): Account | undefined {
   switch (auth.kind) {
-    case 'passthrough': return undefined
-    case 'basic': return basicAccount(options, auth.user, auth.password)
-    case 'session': return sessionAccount(options, auth.user, auth.password)
-    case 'oauth': return oauthAccount(options, auth.clientId, auth.clientSecret)
+    case 'passthrough':
+      return undefined
+    case 'basic':
+      return basicAccount(options, auth.user, auth.password)
+    case 'session':
+      return sessionAccount(options, auth.user, auth.password)
+    case 'oauth':
+      return oauthAccount(options, auth.clientId, auth.clientSecret)
   }
 }
 
 /** Gives a scope the editions. */
-async function editions (fastify: FastifyInstance, { editions }: { editions: EditionStore }) {
+async function editions(fastify: FastifyInstance, { editions }: { editions: EditionStore }) {
   fastify.decorate('editions', editions)
 }
 

@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-async function health (fastify: FastifyInstance) {
+async function health(fastify: FastifyInstance) {
   fastify.decorate('probes', new Map<string, Probe>())
 }
 

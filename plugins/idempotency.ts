@@ -11,12 +11,25 @@ declare module 'fastify' {
 }
 
 /** Creates the memory of requests with an Idempotency-Key, in the configured table. */
-export function openIdempotency ({ table, environment, cms: { timeoutMs } }: Config, { client, clock }: Store): Idempotency {
-  return createIdempotency({ client, table, environment, timeoutMs, now: clock.now, ready: clock.ready })
+export function openIdempotency(
+  { table, environment, cms: { timeoutMs } }: Config,
+  { client, clock }: Store
+): Idempotency {
+  return createIdempotency({
+    client,
+    table,
+    environment,
+    timeoutMs,
+    now: clock.now,
+    ready: clock.ready
+  })
 }
 
 /** Gives a scope the memory of requests. */
-async function idempotency (fastify: FastifyInstance, { idempotency }: { idempotency: Idempotency }) {
+async function idempotency(
+  fastify: FastifyInstance,
+  { idempotency }: { idempotency: Idempotency }
+) {
   fastify.decorate('idempotency', idempotency)
 }
 

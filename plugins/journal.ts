@@ -25,42 +25,87 @@ declare module 'fastify' {
 }
 
 /** Creates the journal in the configured table; undefined with JOURNAL_DAYS=0. */
-export function openJournal (fastify: FastifyInstance, { table, environment, journalDays: days, contentModel: model }: Config, { client, clock }: Store, memory: AnswerMemory): Journal | undefined {
+export function openJournal(
+  fastify: FastifyInstance,
+  { table, environment, journalDays: days, contentModel: model }: Config,
+  { client, clock }: Store,
+  memory: AnswerMemory
+): Journal | undefined {
   if (days === 0) return undefined
-  const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'saves have no entry in the journal: the lock store does not take it')
-  return createJournal({ client, table, environment, memory, days, model, now: clock.now, ready: clock.ready, warn })
+  const warn = (failure: Error) =>
+    fastify.log.warn(
+      { err: failure },
+      'saves have no entry in the journal: the lock store does not take it'
+    )
+  return createJournal({
+    client,
+    table,
+    environment,
+    memory,
+    days,
+    model,
+    now: clock.now,
+    ready: clock.ready,
+    warn
+  })
 }
 
 /** What notes takeovers of the locks of editions. An article is in no edition as far as locks know. */
-export function takeoversIn (journal: Journal, { contentModel: model }: Config): TakeoverNotes {
+export function takeoversIn(journal: Journal, { contentModel: model }: Config): TakeoverNotes {
   return {
     concerns: (type) => type === lockType(model.entityType, model),
-    note: ({ id }, { fieldName, from, by }) => journal.takenOver(lockNameOf(id, model).id, { fieldName, from: userOf(from), by: userOf(by) })
+    note: ({ id }, { fieldName, from, by }) =>
+      journal.takenOver(lockNameOf(id, model).id, { fieldName, from: userOf(from), by: userOf(by) })
   }
 }
 
 /** A record of others may miss any member. */
-function userOf ({ uid, name }: { uid?: unknown, name?: unknown } = {}) {
+function userOf({ uid, name }: { uid?: unknown; name?: unknown } = {}) {
   return { uid: textOf(uid), name: textOf(name) }
 }
 
-function textOf (value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : String(value)
 }
 
 /** Gives a scope the journal. */
-async function journal (fastify: FastifyInstance, { config, history, refusals }: { config: Config, history: History | undefined, refusals: Refusals }) {
-  const { auth, contentModel: model, cms: { url, timeoutMs, jsonapiPath, auth: { kind } } } = config
+async function journal(
+  fastify: FastifyInstance,
+  {
+    config,
+    history,
+    refusals
+  }: { config: Config; history: History | undefined; refusals: Refusals }
+) {
+  const {
+    auth,
+    contentModel: model,
+    cms: {
+      url,
+      timeoutMs,
+      jsonapiPath,
+      auth: { kind }
+    }
+  } = config
   fastify.decorate('history', history)
   const isAsked = history !== undefined && kind === 'passthrough' && auth?.kind !== 'drupal'
   fastify.decorate('journalAccess', isAsked ? openAccess() : undefined)
 
-  function openAccess (): Access {
-    const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(`the journal: ${changeLine(...change)}`) })
+  function openAccess(): Access {
+    const breaker = createBreaker({
+      onChange: (...change) => fastify.log.warn(`the journal: ${changeLine(...change)}`)
+    })
     const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
     fastify.addHook('onClose', () => http.close())
     const warn = fastify.log.warn.bind(fastify.log)
-    const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn, onRefusal: refusals.tell })
+    const questions = createQuestions({
+      http,
+      jsonapiPath,
+      model,
+      cmsUrl: url,
+      warn,
+      onRefusal: refusals.tell
+    })
     return createCmsAccess({ questions, refusals })
   }
 }

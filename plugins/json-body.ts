@@ -4,7 +4,14 @@ import { errorCodes, type FastifyInstance, type FastifyRequest, type RequestPayl
 import fp from 'fastify-plugin'
 import { BODY_LIMIT } from '../config/fastify.ts'
 import { Failure } from '../lib/errors.ts'
-import { createBodyMemory, forget, grow, openBody, settle, type BodyMemory } from '../lib/http/body-memory.ts'
+import {
+  createBodyMemory,
+  forget,
+  grow,
+  openBody,
+  settle,
+  type BodyMemory
+} from '../lib/http/body-memory.ts'
 import { watchPace, type LeastPace } from '../lib/http/pace.ts'
 
 /** How fast a body has to arrive. A phone in a bad place sends 30 kB/s, and may be without a signal for a while. */
@@ -46,7 +53,10 @@ interface Reading {
  *
  * Bodies count as they arrive, and have to arrive at a least pace.
  */
-async function jsonBody (fastify: FastifyInstance, { memory = createBodyMemory(), pace = BODY_PACE }: BodyOptions) {
+async function jsonBody(
+  fastify: FastifyInstance,
+  { memory = createBodyMemory(), pace = BODY_PACE }: BodyOptions
+) {
   const responses: Reading['responses'] = new WeakMap()
   const reading = { memory, pace, responses }
   fastify.addHook('onRoute', (route) => {
@@ -61,21 +71,45 @@ async function jsonBody (fastify: FastifyInstance, { memory = createBodyMemory()
   const parse = fastify.getDefaultJsonParser('error', 'error')
   fastify.removeAllContentTypeParsers()
   fastify.decorate('parseJson', (request, payload, done) => {
-    readBody(reading, request, payload, (error, bytes) => error ? done(error) : parseBytes(request, bytes!, done))
+    readBody(reading, request, payload, (error, bytes) =>
+      error ? done(error) : parseBytes(request, bytes!, done)
+    )
   })
   fastify.addContentTypeParser('application/json', fastify.parseJson)
 
-  function parseBytes (request: FastifyRequest, bytes: Buffer, done: Done): void {
+  function parseBytes(request: FastifyRequest, bytes: Buffer, done: Done): void {
     if (bytes.length === 0) return done(null, undefined)
     const { 'content-encoding': coding = 'identity' } = request.headers
-    if (coding.toLowerCase() !== 'identity') return done(new Failure('UNSUPPORTED_MEDIA_TYPE', 'headers/content-encoding must be identity: bodies are taken uncompressed', { headers: { 'accept-encoding': 'identity' } }))
+    if (coding.toLowerCase() !== 'identity') {
+      return done(
+        new Failure(
+          'UNSUPPORTED_MEDIA_TYPE',
+          'headers/content-encoding must be identity: bodies are taken uncompressed',
+          { headers: { 'accept-encoding': 'identity' } }
+        )
+      )
+    }
     if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
     const text = bytes.toString('utf8')
     parse(request, text, (error, value) => {
-      if (error) return done(isJson(text) ? new Failure('BAD_REQUEST', 'The request body has a member __proto__ or constructor.prototype, which is not taken') : error)
+      if (error) {
+        return done(
+          isJson(text)
+            ? new Failure(
+                'BAD_REQUEST',
+                'The request body has a member __proto__ or constructor.prototype, which is not taken'
+              )
+            : error
+        )
+      }
       // JSON.stringify escapes lone surrogates and no others (ECMA-262, well-formed JSON.stringify).
       if (HAS_SURROGATE_ESCAPE.test(text) && LONE_SURROGATE.test(JSON.stringify(value))) {
-        return done(new Failure('BAD_REQUEST', 'The request body has a string with a lone surrogate, which is not Unicode text'))
+        return done(
+          new Failure(
+            'BAD_REQUEST',
+            'The request body has a string with a lone surrogate, which is not Unicode text'
+          )
+        )
       }
       return done(null, value)
     })
@@ -86,13 +120,20 @@ async function jsonBody (fastify: FastifyInstance, { memory = createBodyMemory()
  * Reads a body within its limit, its pace and the memory that there is for all, as Fastify's own `parseAs: 'buffer'` does
  * within its limit alone. The bytes are kept in one piece: as they arrive, each piece of one byte would take 300.
  */
-function readBody ({ memory, pace: leastPace, responses }: Reading, request: FastifyRequest, payload: RequestPayload, done: (error: Error | null, bytes?: Buffer) => void): void {
+function readBody(
+  { memory, pace: leastPace, responses }: Reading,
+  request: FastifyRequest,
+  payload: RequestPayload,
+  done: (error: Error | null, bytes?: Buffer) => void
+): void {
   const announced = request.headers['content-length']
   const { bodyLimit } = request.routeOptions
   if (Number(announced) > bodyLimit) return done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
 
   const body = openBody(memory, end)
-  const pace = watchPace(leastPace, () => end(new Failure('REQUEST_TIMEOUT', 'The request body arrives too slowly')))
+  const pace = watchPace(leastPace, () =>
+    end(new Failure('REQUEST_TIMEOUT', 'The request body arrives too slowly'))
+  )
   let bytes: Buffer = Buffer.alloc(0)
   let size = 0
   payload.on('data', take)
@@ -103,7 +144,7 @@ function readBody ({ memory, pace: leastPace, responses }: Reading, request: Fas
     forget(body)
   })
 
-  function take (chunk: Buffer): void {
+  function take(chunk: Buffer): void {
     pace.moved(chunk.length)
     if (size + chunk.length > bodyLimit) return end(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
     bytes = appended(bytes, size, chunk)
@@ -111,7 +152,7 @@ function readBody ({ memory, pace: leastPace, responses }: Reading, request: Fas
     grow(memory, body, chunk.length)
   }
 
-  function complete (): void {
+  function complete(): void {
     stop()
     settle(body)
     const { receivedEncodedLength = size } = payload
@@ -120,19 +161,19 @@ function readBody ({ memory, pace: leastPace, responses }: Reading, request: Fas
     else done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
   }
 
-  function fail (error: Error): void {
+  function fail(error: Error): void {
     end(Object.assign(error, { statusCode: 400 }))
   }
 
   /** Reads no more. What still arrives is dropped. */
-  function end (error: Error): void {
+  function end(error: Error): void {
     stop()
     forget(body)
     bytes = Buffer.alloc(0)
     done(error)
   }
 
-  function stop (): void {
+  function stop(): void {
     pace.end()
     payload.off('data', take)
     payload.off('end', complete)
@@ -141,15 +182,16 @@ function readBody ({ memory, pace: leastPace, responses }: Reading, request: Fas
 }
 
 /** The bytes with a chunk behind the first `size` of them; the same memory where the chunk has room in it. */
-function appended (bytes: Buffer, size: number, chunk: Buffer): Buffer {
+function appended(bytes: Buffer, size: number, chunk: Buffer): Buffer {
   if (size === 0) return chunk
-  const room = size + chunk.length <= bytes.length ? bytes : Buffer.concat([bytes], 2 * (size + chunk.length))
+  const room =
+    size + chunk.length <= bytes.length ? bytes : Buffer.concat([bytes], 2 * (size + chunk.length))
   chunk.copy(room, size)
   return room
 }
 
 /** Whether a text that Fastify's parser has refused is JSON all the same: it says the same of the names that it does not take. */
-function isJson (text: string): boolean {
+function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

@@ -29,25 +29,57 @@ declare module 'fastify' {
  * @param bus tells other instances of writes
  * @param journal has an entry of each takeover of an edition's lock
  */
-export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, { memory, bus, journal }: { memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): Locks {
-  const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
-  const notices = bus && { isUp: bus.isUp, hearsAll: bus.hearsAll, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
-  const { locks, counts } = counted((onKept) => createLocks({
-    client,
-    table: config.table,
-    environment: config.environment,
+export function openLocks(
+  fastify: FastifyInstance,
+  config: Config,
+  { client, clock }: Store,
+  {
     memory,
-    ...config.locks,
-    feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
-    now: clock.now,
-    ready: clock.ready,
-    onKept,
-    takeovers: journal && takeoversIn(journal, config)
-  }))
+    bus,
+    journal
+  }: { memory: AnswerMemory; bus?: Bus | undefined; journal?: Journal | undefined }
+): Locks {
+  const warn = (failure: Error) =>
+    fastify.log.warn(
+      { err: failure },
+      'event streams are not up to date: the store does not answer'
+    )
+  const notices = bus && {
+    isUp: bus.isUp,
+    hearsAll: bus.hearsAll,
+    tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
+  }
+  const { locks, counts } = counted((onKept) =>
+    createLocks({
+      client,
+      table: config.table,
+      environment: config.environment,
+      memory,
+      ...config.locks,
+      feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
+      now: clock.now,
+      ready: clock.ready,
+      onKept,
+      takeovers: journal && takeoversIn(journal, config)
+    })
+  )
   bus?.onChange(locks.feed.catchUp)
-  fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
-  fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
-  fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })
+  fastify.readings.set('quoin_lock_outcomes_total', {
+    type: 'counter',
+    help: 'What became of requests for locks',
+    label: 'outcome',
+    read: () => counts
+  })
+  fastify.readings.set('quoin_event_streams', {
+    type: 'gauge',
+    help: 'Event streams that are open',
+    read: () => locks.feed.counts().watchers
+  })
+  fastify.readings.set('quoin_watched_entities', {
+    type: 'gauge',
+    help: 'Entities that event streams watch, each read again and again',
+    read: () => locks.feed.counts().entities
+  })
   fastify.probes.set('store', async () => {
     await locks.probe(AbortSignal.timeout(PROBE_MS))
     return skewOf(clock.offset())
@@ -62,7 +94,10 @@ export function openLocks (fastify: FastifyInstance, config: Config, { client, c
 }
 
 /** Gives a scope the locks, and the status of a refusal. */
-async function locks (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
+async function locks(
+  fastify: FastifyInstance,
+  { config, locks }: { config: Config; locks: Locks }
+) {
   fastify.decorate('locks', locks)
   fastify.decorate('lockRefusedStatus', config.lockRefusedStatus)
 }

@@ -34,27 +34,44 @@ declare module 'fastify' {
 }
 
 /** Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is set. */
-async function metrics (fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
+async function metrics(fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
   fastify.decorate('readings', new Map<string, Metric>())
   if (!metrics) return
 
   // It takes 14 ms of CPU and 3 MiB to load.
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('@prometheus-io/client')
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } =
+    await import('@prometheus-io/client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const durations = (name: string, help: string, ...labelNames: string[]) => new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [registry] })
-  const requests = durations('quoin_http_request_duration_seconds', 'Requests, from their header to the end of the answer', 'method', 'route', 'status')
-  const calls = durations('quoin_upstream_call_duration_seconds', 'Calls to the CMS and to the store', 'upstream', 'operation', 'outcome')
+  const durations = (name: string, help: string, ...labelNames: string[]) =>
+    new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [registry] })
+  const requests = durations(
+    'quoin_http_request_duration_seconds',
+    'Requests, from their header to the end of the answer',
+    'method',
+    'route',
+    'status'
+  )
+  const calls = durations(
+    'quoin_upstream_call_duration_seconds',
+    'Calls to the CMS and to the store',
+    'upstream',
+    'operation',
+    'outcome'
+  )
 
   fastify.observers.push({
-    answered (_request, { method, route, status, aborted, ms }) {
+    answered(_request, { method, route, status, aborted, ms }) {
       // Without a route a caller may send any method there is.
       const labels = route === undefined ? { method: 'any', route: 'none' } : { method, route }
       requests.observe({ ...labels, status: aborted ? 'aborted' : String(status) }, ms / 1000)
     },
-    called ({ to: upstream, operation }) {
+    called({ to: upstream, operation }) {
       const started = performance.now()
-      return { end: (outcome) => calls.observe({ upstream, operation, outcome }, (performance.now() - started) / 1000) }
+      return {
+        end: (outcome) =>
+          calls.observe({ upstream, operation, outcome }, (performance.now() - started) / 1000)
+      }
     }
   })
 
@@ -67,20 +84,29 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
   fastify.addHook('onReady', async () => {
     for (const [name, { type, help, label, read }] of fastify.readings) {
       const Metric = type === 'gauge' ? Gauge : Counter
-      registry.registerMetric(new Metric({
-        name,
-        help,
-        labelNames: label === undefined ? [] : [label],
-        registers: [],
-        collect () {
-          const values = read()
-          this.reset()
-          if (typeof values === 'number') this.inc(values)
-          else for (const [value, amount] of Object.entries(values)) this.inc({ [label!]: value }, amount)
-        }
-      }))
+      registry.registerMetric(
+        new Metric({
+          name,
+          help,
+          labelNames: label === undefined ? [] : [label],
+          registers: [],
+          collect() {
+            const values = read()
+            this.reset()
+            if (typeof values === 'number') this.inc(values)
+            else {
+              for (const [value, amount] of Object.entries(values)) {
+                this.inc({ [label!]: value }, amount)
+              }
+            }
+          }
+        })
+      )
     }
-    const address = await listening({ METRICS_HOST: metrics.host, METRICS_PORT: metrics.port }, () => server.listen(metrics))
+    const address = await listening(
+      { METRICS_HOST: metrics.host, METRICS_PORT: metrics.port },
+      () => server.listen(metrics)
+    )
     fastify.log.info(`Metrics at ${address}/metrics`)
   })
   fastify.addHook('onClose', async () => {

@@ -49,7 +49,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Its calls to the CMS and the store so far, how many of them are still open, and the milliseconds of all: each adds its end less its beginning. */
-    upstream: { calls: number, open: number, ms: number }
+    upstream: { calls: number; open: number; ms: number }
   }
 }
 
@@ -57,7 +57,7 @@ declare module 'fastify' {
  * Tells `fastify.observers` of every request and of every call made for it; the first of them is the log. Gives each answer its
  * X-Request-Id and the security headers.
  */
-async function observers (fastify: FastifyInstance) {
+async function observers(fastify: FastifyInstance) {
   const current = new AsyncLocalStorage<FastifyReply>()
   const observers: Observer[] = logging(fastify)
   const newestReplies = new WeakMap<Socket, FastifyReply>()
@@ -68,7 +68,7 @@ async function observers (fastify: FastifyInstance) {
   fastify.decorate('watch', function (request, reply) {
     const startedAt = performance.now()
     let over = false
-    function end (isAborted: boolean): void {
+    function end(isAborted: boolean): void {
       if (over) return
       over = true
       const entry = answerOf(request, reply, performance.now() - startedAt, isAborted)
@@ -79,7 +79,9 @@ async function observers (fastify: FastifyInstance) {
     reply.header('x-request-id', request.id)
     for (const observer of observers) observer.requested?.(request)
     // Node 22 also says `finish` of an answer whose connection broke off.
-    reply.raw.once('finish', () => end(Boolean(request.raw.socket.errored))).once('close', () => end(true))
+    reply.raw
+      .once('finish', () => end(Boolean(request.raw.socket.errored)))
+      .once('close', () => end(true))
   })
 
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -102,7 +104,7 @@ async function observers (fastify: FastifyInstance) {
     for (const { called } of observers) if (called) events.push(called(call, request))
     return {
       headers: Object.assign({}, ...events.map(({ headers }) => headers)),
-      end (outcome, status) {
+      end(outcome, status) {
         if (request) {
           request.upstream.open--
           request.upstream.ms += performance.now()
@@ -114,19 +116,38 @@ async function observers (fastify: FastifyInstance) {
 }
 
 /** One line a request, when it is over; while debugging also one when it has come. */
-function logging ({ log: { level } }: FastifyInstance): Observer[] {
-  return [{
-    answered: (request, answered) => request.log.info(answered, 'answered'),
-    ...(['debug', 'trace'].includes(level) && { requested: ({ log, method, routeOptions: { url: route } }) => log.debug({ method, route }, 'incoming request') })
-  }]
+function logging({ log: { level } }: FastifyInstance): Observer[] {
+  return [
+    {
+      answered: (request, answered) => request.log.info(answered, 'answered'),
+      ...(['debug', 'trace'].includes(level) && {
+        requested: ({ log, method, routeOptions: { url: route } }) =>
+          log.debug({ method, route }, 'incoming request')
+      })
+    }
+  ]
 }
 
-function answerOf (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, isAborted: boolean): Answered {
-  const { method, routeOptions: { url: route }, url, upstream, failed, identity } = request
+function answerOf(
+  request: FastifyRequest,
+  { raw, statusCode }: FastifyReply,
+  ms: number,
+  isAborted: boolean
+): Answered {
+  const {
+    method,
+    routeOptions: { url: route },
+    url,
+    upstream,
+    failed,
+    identity
+  } = request
   return {
     method,
     route,
-    path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, '')).split('?', 1)[0]!.slice(0, PATH_MAX),
+    path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, ''))
+      .split('?', 1)[0]!
+      .slice(0, PATH_MAX),
     status: raw.headersSent ? statusCode : undefined,
     aborted: isAborted || undefined,
     code: failed,
@@ -137,7 +158,7 @@ function answerOf (request: FastifyRequest, { raw, statusCode }: FastifyReply, m
   }
 }
 
-function rounded (ms: number): number {
+function rounded(ms: number): number {
   return Math.round(ms * 100) / 100
 }
 

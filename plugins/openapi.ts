@@ -1,6 +1,11 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions
+} from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createValidation } from '../config/validation.ts'
@@ -10,10 +15,12 @@ import { ownPath } from './mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
-const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 431 (its header fields are too large), 501 (its transfer coding is not chunked) or 505 (its version of HTTP is neither 1.0 nor 1.1); except below /health also 503 (this service is overloaded; see Retry-After).'
+const EVERYWHERE =
+  'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 431 (its header fields are too large), 501 (its transfer coding is not chunked) or 505 (its version of HTTP is neither 1.0 nor 1.1); except below /health also 503 (this service is overloaded; see Retry-After).'
 
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
-const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
+const DOCS_CSP =
+  "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
 const PATHS = ['/docs', '/docs/', '/docs/json', '/docs/yaml', '/docs/static/*']
 
@@ -24,63 +31,111 @@ const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
  * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few ever
  * look. So it is a Fastify instance of its own, without a server, made at the first request.
  */
-async function openapi (fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
+async function openapi(fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
   /** The host's schemas are not among them. */
   const hostSchemas = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
   let documentation: Promise<FastifyInstance> | undefined
 
-  fastify.addHook('onRegister', (scope) => { scopes.push(scope) })
+  fastify.addHook('onRegister', (scope) => {
+    scopes.push(scope)
+  })
   fastify.addHook('onRoute', ({ method, url, schema }) => {
-    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url: ownPath(fastify, url), ...(schema && { schema }), handler: answerNotFound })
+    if (method !== 'HEAD' && !schema?.hide) {
+      routes.push({
+        method,
+        url: ownPath(fastify, url),
+        ...(schema && { schema }),
+        handler: answerNotFound
+      })
+    }
   })
 
-  async function show ({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documentationOf(fastify, schemasOf(scopes, hostSchemas), routes, withNamesOf(contentModel))
-    const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: requestHeaders })
+  async function show({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
+    documentation ??= documentationOf(
+      fastify,
+      schemasOf(scopes, hostSchemas),
+      routes,
+      withNamesOf(contentModel)
+    )
+    const { statusCode, headers, rawPayload } = await (
+      await documentation
+    ).inject({ url, headers: requestHeaders })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
-    return reply.code(statusCode).headers({ ...headers, ...OF_PAGES }).send(rawPayload.length > 0 ? rawPayload : undefined)
+    return reply
+      .code(statusCode)
+      .headers({ ...headers, ...OF_PAGES })
+      .send(rawPayload.length > 0 ? rawPayload : undefined)
   }
 
-  for (const path of PATHS) if (path !== '/docs/' || !fastify.ignoresTrailingSlash) fastify.get(path, { schema: { hide: true } }, show)
+  for (const path of PATHS) {
+    if (path !== '/docs/' || !fastify.ignoresTrailingSlash) {
+      fastify.get(path, { schema: { hide: true } }, show)
+    }
+  }
 }
 
 /** The routes are there to be described alone: a path with dot segments, which inject() resolves, could lead to them past every check. */
-function answerNotFound (_request: FastifyRequest, reply: FastifyReply): void {
+function answerNotFound(_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }
 
-function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
-  const schemas: Record<string, object> = Object.assign({}, ...scopes.map((scope) => scope.getSchemas()))
-  return Object.entries(schemas).filter(([id]) => !inherited.includes(id)).map(([, schema]) => schema)
+function schemasOf(scopes: FastifyInstance[], inherited: string[]): object[] {
+  const schemas: Record<string, object> = Object.assign(
+    {},
+    ...scopes.map((scope) => scope.getSchemas())
+  )
+  return Object.entries(schemas)
+    .filter(([id]) => !inherited.includes(id))
+    .map(([, schema]) => schema)
 }
 
-async function documentationOf ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], withNames: <T>(document: T) => T): Promise<FastifyInstance> {
+async function documentationOf(
+  { securitySchemes, basePath }: FastifyInstance,
+  schemas: object[],
+  routes: RouteOptions[],
+  withNames: <T>(document: T) => T
+): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
   await documentation.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       servers: [{ url: basePath || '/' }],
-      info: { title: 'Quoin', version: manifest.version, license: { name: manifest.license, identifier: manifest.license }, description: `${manifest.description}. ${EVERYWHERE}` },
+      info: {
+        title: 'Quoin',
+        version: manifest.version,
+        license: { name: manifest.license, identifier: manifest.license },
+        description: `${manifest.description}. ${EVERYWHERE}`
+      },
       tags: [
         { name: 'locks', description: 'Who is editing which field of which entity' },
-        { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
+        {
+          name: 'editions',
+          description: "Collections of articles, in the JSON of Drupal core's REST endpoints"
+        },
         { name: 'health', description: 'Whether the service and its dependencies are up' }
       ],
       // For operations that have no security of their own: anybody may call them.
       security: [],
       ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },
-    transformObject: (documented) => withNames((documented as Extract<typeof documented, { openapiObject: unknown }>).openapiObject),
+    transformObject: (documented) =>
+      withNames(
+        (documented as Extract<typeof documented, { openapiObject: unknown }>).openapiObject
+      ),
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })
   for (const schema of schemas) documentation.addSchema(schema)
   for (const route of routes) documentation.route(route)
-  await documentation.register(swaggerUi, { routePrefix: `${basePath}/docs`, staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
+  await documentation.register(swaggerUi, {
+    routePrefix: `${basePath}/docs`,
+    staticCSP: DOCS_CSP,
+    theme: { title: 'Quoin: its API' }
+  })
   return documentation
 }
 

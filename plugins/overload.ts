@@ -21,8 +21,11 @@ const LATE_SAMPLES = 5
  * a failing check would restart an overloaded process, or move its load to the others. @fastify/under-pressure also reads
  * the memory at each sample, from a file of /proc: without a free file descriptor that ends the process.
  */
-async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs = SAMPLE_MS }: { lateMs?: number, sampleMs?: number }) {
-  const headers = { 'retry-after': String(Math.ceil(LATE_SAMPLES * sampleMs / 1000)) }
+async function overload(
+  fastify: FastifyInstance,
+  { lateMs = LATE_MS, sampleMs = SAMPLE_MS }: { lateMs?: number; sampleMs?: number }
+) {
+  const headers = { 'retry-after': String(Math.ceil((LATE_SAMPLES * sampleMs) / 1000)) }
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   let lateSamples = 0
 
@@ -40,7 +43,11 @@ async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs 
 
   fastify.addHook('onRequest', ({ server, routeOptions: { url = '' } }, _reply, done) => {
     if (lateSamples < LATE_SAMPLES || ownPath(server, url).startsWith('/health/')) return done()
-    done(new Failure('OVERLOADED', 'There are more requests than can be answered in time; try again', { headers }))
+    done(
+      new Failure('OVERLOADED', 'There are more requests than can be answered in time; try again', {
+        headers
+      })
+    )
   })
 }
 
@@ -48,7 +55,7 @@ async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs 
  * How late the loop is, in milliseconds: the mean of its turns, each weighed by the time that it took. So many short turns do
  * not hide a few long ones. That is the mean of the squares, divided by the mean.
  */
-export function latenessOf ({ mean, stddev }: { mean: number, stddev: number }): number {
+export function latenessOf({ mean, stddev }: { mean: number; stddev: number }): number {
   return (mean + stddev ** 2 / mean) / 1e6 - RESOLUTION_MS
 }
 

@@ -6,29 +6,42 @@ import { ownPath } from './mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** OpenTelemetry traces of requests and of the calls made for them; nothing of it is loaded where no collector is set. */
-async function traces (fastify: FastifyInstance, { config: { traces } }: { config: Config }) {
+async function traces(fastify: FastifyInstance, { config: { traces } }: { config: Config }) {
   if (!traces) return
   // It takes 51 ms of CPU and 12 MiB to load.
   const { createTracing } = await import('../lib/tracing.ts')
   const tracing = createTracing({
     ...traces,
     serviceVersion: manifest.version,
-    warn: (error) => fastify.log.warn({ cause: error.message }, 'The traces could not be sent; this is logged once until they can be sent again')
+    warn: (error) =>
+      fastify.log.warn(
+        { cause: error.message },
+        'The traces could not be sent; this is logged once until they can be sent again'
+      )
   })
   const spans = new WeakMap<FastifyRequest, RequestSpan>()
 
   fastify.observers.push({
-    requested (request) {
-      const { id, method, headers, server, routeOptions: { url: route } } = request
+    requested(request) {
+      const {
+        id,
+        method,
+        headers,
+        server,
+        routeOptions: { url: route }
+      } = request
       if (route !== undefined && ownPath(server, route).startsWith('/health/')) return
-      spans.set(request, tracing.request(headers, route === undefined ? method : `${method} ${route}`, {
-        'http.request.method': method,
-        'http.request.header.x-request-id': [id],
-        ...(route !== undefined && { 'http.route': route })
-      }))
+      spans.set(
+        request,
+        tracing.request(headers, route === undefined ? method : `${method} ${route}`, {
+          'http.request.method': method,
+          'http.request.header.x-request-id': [id],
+          ...(route !== undefined && { 'http.route': route })
+        })
+      )
     },
-    called: (call, request) => spans.get(request!)?.call(call) ?? { end () {} },
-    answered (request, { status, code }) {
+    called: (call, request) => spans.get(request!)?.call(call) ?? { end() {} },
+    answered(request, { status, code }) {
       spans.get(request)?.end(status, status !== undefined && status >= 500 ? code : undefined)
     }
   })

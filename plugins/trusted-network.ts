@@ -32,26 +32,48 @@ const SHOWN_LENGTH = 255
  *
  * Quoin refuses a POST that a page of another site may send without a preflight. Routes that take JSON alone refuse it anyway.
  */
-async function trustedNetwork (fastify: FastifyInstance, { config: { auth, host, hosts, corsOrigins } }: { config: Config }) {
+async function trustedNetwork(
+  fastify: FastifyInstance,
+  { config: { auth, host, hosts, corsOrigins } }: { config: Config }
+) {
   if (auth) return
-  if (!OWN_MACHINE.test(host)) fastify.log.warn(`AUTH=none: whoever reaches ${host} may do everything, under any name; for trusted networks only`)
+  if (!OWN_MACHINE.test(host)) {
+    fastify.log.warn(
+      `AUTH=none: whoever reaches ${host} may do everything, under any name; for trusted networks only`
+    )
+  }
   const names = new Set([host, ...hosts].map(comparable))
 
   fastify.addHook('onRequest', (request, _reply, done) => {
-    const { server, method, headers, routeOptions: { url = '' } } = request
+    const {
+      server,
+      method,
+      headers,
+      routeOptions: { url = '' }
+    } = request
     // HTTP/2 has it in `:authority`, a request to a proxy in its target. Both come before Host (RFC 9113 section 8.3.1, RFC 9112 section 3.2.2).
-    const name = (headers[':authority'] ?? AUTHORITY.exec(request.raw.url!)?.[1] ?? headers.host) as string | undefined
+    const name = (headers[':authority'] ??
+      AUTHORITY.exec(request.raw.url!)?.[1] ??
+      headers.host) as string | undefined
     if (name !== undefined && !isOwn(name, names) && !ownPath(server, url).startsWith('/health/')) {
-      throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(name.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
+      throw new Failure(
+        'MISDIRECTED',
+        `This service does not go by the name ${JSON.stringify(name.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`
+      )
     }
-    if (method === 'POST' && server.hasContentTypeParser('text/plain') && isSimple(request) && isCrossSite(request, corsOrigins)) {
+    if (
+      method === 'POST' &&
+      server.hasContentTypeParser('text/plain') &&
+      isSimple(request) &&
+      isCrossSite(request, corsOrigins)
+    ) {
       throw new Failure('FORBIDDEN', texts.anotherSite)
     }
     done()
   })
 }
 
-function isOwn (header: string, names: Set<string>): boolean {
+function isOwn(header: string, names: Set<string>): boolean {
   const { ip6, host } = HOST.exec(header)?.groups ?? {}
   if (ip6 !== undefined) return isIP(ip6) === 6
   if (host === undefined) return false
@@ -60,7 +82,7 @@ function isOwn (header: string, names: Set<string>): boolean {
 }
 
 /** Names are the same in either case, and with the dot of the root behind them. Source: RFC 1034 section 3.1. */
-function comparable (name: string): string {
+function comparable(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 

@@ -12,12 +12,24 @@ declare module 'fastify' {
 }
 
 /** Creates the upserts of editions, which reserve keys in the configured table. */
-export function openUpserts ({ table, environment, contentModel: model }: Config, { client, clock }: Store, editions: Editions): Upserts {
-  return createUpserts({ client, table, environment, editions, model, now: clock.now, ready: clock.ready })
+export function openUpserts(
+  { table, environment, contentModel: model }: Config,
+  { client, clock }: Store,
+  editions: Editions
+): Upserts {
+  return createUpserts({
+    client,
+    table,
+    environment,
+    editions,
+    model,
+    now: clock.now,
+    ready: clock.ready
+  })
 }
 
 /** Gives a scope the upserts, which are over both halves. */
-async function upserts (fastify: FastifyInstance, { upserts }: { upserts: Upserts }) {
+async function upserts(fastify: FastifyInstance, { upserts }: { upserts: Upserts }) {
   fastify.decorate('upserts', upserts)
 }
 

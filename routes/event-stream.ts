@@ -10,17 +10,38 @@ import { Petition, Presence } from '../lib/locks/schemas.ts'
 const PIECE_BYTES = 65_536
 
 /** An answer that is an event stream, as the documentation shows it: a handler answers with what the text is read from. */
-export function eventStream (description: string, snapshot: object, lock: object) {
-  const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
+export function eventStream(description: string, snapshot: object, lock: object) {
+  const example =
+    encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
     encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
-    encode({ event: 'requested', id: 'b1F0cGzTq3mK8sVwXy2ZpA', data: JSON.stringify(Petition.examples[0]) }) +
-    encode({ event: 'present', id: 'mL9vTq2xR5sKd7bYf0NcWg', data: JSON.stringify(Presence.examples[0]) }) +
-    encode({ event: 'saved', data: JSON.stringify({ entityType: 'node', entityId: '1', etag: '"V3IySZ4BnJ6dH0qk"', uid: '7', fields: ['title'] }) }) +
+    encode({
+      event: 'requested',
+      id: 'b1F0cGzTq3mK8sVwXy2ZpA',
+      data: JSON.stringify(Petition.examples[0])
+    }) +
+    encode({
+      event: 'present',
+      id: 'mL9vTq2xR5sKd7bYf0NcWg',
+      data: JSON.stringify(Presence.examples[0])
+    }) +
+    encode({
+      event: 'saved',
+      data: JSON.stringify({
+        entityType: 'node',
+        entityId: '1',
+        etag: '"V3IySZ4BnJ6dH0qk"',
+        uid: '7',
+        fields: ['title']
+      })
+    }) +
     encode({ event: 'heartbeat', data: '{"seconds":15}' }) +
     encode({ event: 'stale', data: '{}' }) +
     encode({ event: 'live', data: '{}' }) +
     encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) })
-  return { description, content: { 'text/event-stream': { schema: Type.Unsafe<Readable>({ type: 'string' }), example } } }
+  return {
+    description,
+    content: { 'text/event-stream': { schema: Type.Unsafe<Readable>({ type: 'string' }), example } }
+  }
 }
 
 /**
@@ -29,11 +50,11 @@ export function eventStream (description: string, snapshot: object, lock: object
  * @returns the stream that answers a request. It ends when there are no more events, and when the caller leaves, stops
  *   reading or would not be let in any more
  */
-export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
+export function createEventStreams(dataOf: (snapshot: Snapshot) => object) {
   /** A text stays as long as a caller has not taken it. */
   const texts = new WeakMap<Batch, WeakRef<Buffer>>()
 
-  function textOf (batch: Batch): Buffer {
+  function textOf(batch: Batch): Buffer {
     const memo = texts.get(batch)?.deref()
     if (memo) return memo
     const text = Buffer.from(batch.map((event) => encodeEvent(event, dataOf)).join(''))
@@ -41,8 +62,15 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
     return text
   }
 
-  return function streamOf (request: FastifyRequest, reply: FastifyReply, watcher: Watcher): Readable {
-    const { raw: { socket }, server: { backlog } } = request
+  return function streamOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    watcher: Watcher
+  ): Readable {
+    const {
+      raw: { socket },
+      server: { backlog }
+    } = request
     let text: Buffer = Buffer.alloc(0)
     let rest = text
     let silence: NodeJS.Timeout | undefined
@@ -51,17 +79,20 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
     const stream = new Readable({
       // Reads no batch ahead, since the state may change before it is sent.
       highWaterMark: 0,
-      read () {
+      read() {
         clearTimeout(silence)
         if (rest.length > 0) return sendPiece()
         backlog.remove(text, stream)
-        next().then((batch) => {
-          if (!batch) return stream.push(null)
-          text = rest = batch
-          return sendPiece()
-        }, (error: Error) => stream.destroy(error))
+        next().then(
+          (batch) => {
+            if (!batch) return stream.push(null)
+            text = rest = batch
+            return sendPiece()
+          },
+          (error: Error) => stream.destroy(error)
+        )
       },
-      destroy (error, done) {
+      destroy(error, done) {
         clearTimeout(silence)
         backlog.remove(text, stream)
         watcher.leave()
@@ -69,7 +100,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
       }
     })
 
-    function sendPiece (): void {
+    function sendPiece(): void {
       const piece = rest.subarray(0, PIECE_BYTES)
       rest = rest.subarray(PIECE_BYTES)
       stream.push(piece)
@@ -82,36 +113,46 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
       silence = setTimeout(() => stream.destroy(), watcher.heartbeatMs)
     })
 
-    async function next (): Promise<Buffer | undefined> {
+    async function next(): Promise<Buffer | undefined> {
       // Node 26 may go on asking for more after the connection is gone.
       const batch = socket.destroyed ? undefined : await watcher.next()
       if (batch?.[0]?.event !== 'heartbeat') return batch && textOf(batch)
-      return await request.isWelcome() ? heartbeat() : undefined
+      return (await request.isWelcome()) ? heartbeat() : undefined
     }
 
     /** Tells how long ago the last one was, or the beginning: the next one may take as long. */
-    function heartbeat (): Buffer {
+    function heartbeat(): Buffer {
       const seconds = Math.round((performance.now() - beatAt) / 1000)
       beatAt = performance.now()
       return Buffer.from(encode({ event: 'heartbeat', data: JSON.stringify({ seconds }) }))
     }
 
-    reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
+    reply.headers({
+      'content-type': 'text/event-stream',
+      'cache-control': 'private, no-store',
+      'x-accel-buffering': 'no'
+    })
     return stream
   }
 }
 
-function encodeEvent (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
-  if (event.event === 'saved') return encode({ event: event.event, data: JSON.stringify(event.saved) })
+function encodeEvent(event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
+  if (event.event === 'saved') {
+    return encode({ event: event.event, data: JSON.stringify(event.saved) })
+  }
   if (!('id' in event)) return encode({ event: event.event, data: '{}' })
   return encode({ event: event.event, id: event.id, data: JSON.stringify(subjectOf(event)) })
 
-  function subjectOf (event: Extract<FeedEvent, { id: string }>): object {
+  function subjectOf(event: Extract<FeedEvent, { id: string }>): object {
     switch (event.event) {
-      case 'snapshot': return dataOf(event)
-      case 'requested': return event.petition
-      case 'present': return event.presence
-      default: return event.lock
+      case 'snapshot':
+        return dataOf(event)
+      case 'requested':
+        return event.petition
+      case 'present':
+        return event.presence
+      default:
+        return event.lock
     }
   }
 }

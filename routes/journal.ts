@@ -12,10 +12,11 @@ import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
 
 /** Reads the journal of an edition, and restores values from it. */
-export default async function journal (fastify: FastifyInstance) {
+export default async function journal(fastify: FastifyInstance) {
   for (const schema of [EditionFailure, JournalEntry]) fastify.addSchema(schema)
 
-  fastify.withTypeProvider<TypeBoxTypeProvider>()
+  fastify
+    .withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/collection/:id/journal', { schema: readSchema }, read)
     .post('/api/collection/:id/restore', { schema: restoreSchema }, restore)
 }
@@ -27,14 +28,19 @@ const readSchema = {
   operationId: 'readJournal',
   tags: ['editions'],
   summary: 'Read the journal of an edition',
-  description: 'The saves through Quoin, the newest first: who, when, and each changed field before and after. Only callers who may edit the edition may read it. It leaves out fields that Drupal hides from the caller. A change that has no entry, such as one in Drupal\'s own form, stands between two entries as `outside`.',
+  description:
+    "The saves through Quoin, the newest first: who, when, and each changed field before and after. Only callers who may edit the edition may read it. It leaves out fields that Drupal hides from the caller. A change that has no entry, such as one in Drupal's own form, stands between two entries as `outside`.",
   params: EditionParams,
   querystring: JournalQuery,
   response: answers({ 200: JournalPage }, ...ALWAYS)
 }
 
 const read: Handler<typeof readSchema> = async function (request) {
-  const { params: { id }, query, caller } = request
+  const {
+    params: { id },
+    query,
+    caller
+  } = request
   const history = historyOf(this)
   await demandEdit(this, request, id)
   const { entries, next } = await history.read(id, caller, query)
@@ -45,20 +51,46 @@ const restoreSchema = {
   operationId: 'restoreEdition',
   tags: ['editions'],
   summary: 'Put fields of an edition back as a journal entry has them',
-  description: 'A save like any other: it takes its turn, respects If-Match and EDITION_LOCKS=enforce, and has an entry of its own.',
+  description:
+    'A save like any other: it takes its turn, respects If-Match and EDITION_LOCKS=enforce, and has an entry of its own.',
   params: EditionParams,
   headers: UpdateHeaders,
   body: RestoreBody,
-  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 409, 412, 415, 422, 423, ...ALWAYS)
+  response: answers(
+    {
+      200: orReplayed(
+        withHeaders(
+          asText({ ...Edition, description: 'The edition as it is now, with all its fields' }),
+          'Edition-Turn'
+        )
+      )
+    },
+    409,
+    412,
+    415,
+    422,
+    423,
+    ...ALWAYS
+  )
 }
 
 const restore: Handler<typeof restoreSchema> = async function (request, reply) {
-  const { params: { id }, body, caller, headers } = request
+  const {
+    params: { id },
+    body,
+    caller,
+    headers
+  } = request
   const history = historyOf(this)
   await demandEdit(this, request, id)
   const { json, etag, isShared } = await repeatable(request, reply, {
-    save: (attempt) => history.restore(id, body, caller, { ...authorOf(request), ifMatch: headers['if-match'], attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true }),
+    save: (attempt) =>
+      history.restore(id, body, caller, {
+        ...authorOf(request),
+        ifMatch: headers['if-match'],
+        attempt
+      }),
+    replay: async ({ uuid }) => ({ ...(await this.editions.read(uuid, caller)), isShared: true }),
     status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
@@ -66,13 +98,20 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
 }
 
 /** @throws {Failure} as `Access.demand` */
-async function demandEdit ({ boards, journalAccess }: FastifyInstance, request: Pick<FastifyRequest, 'demand' | 'caller'>, id: string): Promise<void> {
+async function demandEdit(
+  { boards, journalAccess }: FastifyInstance,
+  request: Pick<FastifyRequest, 'demand' | 'caller'>,
+  id: string
+): Promise<void> {
   const edition = boards.edition(id)
   await request.demand('edit', edition)
-  await journalAccess?.demand('edit', edition, { user: { uid: '', admin: false }, caller: request.caller })
+  await journalAccess?.demand('edit', edition, {
+    user: { uid: '', admin: false },
+    caller: request.caller
+  })
 }
 
-function historyOf ({ history }: FastifyInstance): History {
+function historyOf({ history }: FastifyInstance): History {
   if (!history) throw new Failure('NOT_FOUND', 'There is no journal: JOURNAL_DAYS is 0')
   return history
 }

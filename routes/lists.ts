@@ -2,7 +2,16 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { EditionList } from '../lib/boards/schemas.ts'
 import { answers, orStale, withHeaders } from '../lib/editions/answers.ts'
-import { Edition, EditionFailure, leniently, ListedParams, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
+import {
+  Edition,
+  EditionFailure,
+  leniently,
+  ListedParams,
+  OFFSET_MAX,
+  ReadHeaders,
+  SearchParams,
+  SearchQuery
+} from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonArray, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody } from '../lib/schema-parts.ts'
@@ -10,17 +19,28 @@ import type { Handler } from './handler.ts'
 import { notModified } from './edition-answers.ts'
 
 /** Lists of editions, and of what they are made of. */
-export default async function lists (fastify: FastifyInstance) {
+export default async function lists(fastify: FastifyInstance) {
   for (const schema of [EditionFailure, LockView]) fastify.addSchema(schema)
 
-  fastify.withTypeProvider<TypeBoxTypeProvider>()
-    .get('/api/collections/:bundle', {
-      schema: searchSchema,
-      config: { staleCache: 'list' },
-      preValidation: async (request) => { request.query = leniently(request.query) as typeof request.query }
-    }, search)
+  fastify
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .get(
+      '/api/collections/:bundle',
+      {
+        schema: searchSchema,
+        config: { staleCache: 'list' },
+        preValidation: async (request) => {
+          request.query = leniently(request.query) as typeof request.query
+        }
+      },
+      search
+    )
     // Runs after the answer was kept as a copy, and for copies too.
-    .get('/api/collections/:bundle/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
+    .get(
+      '/api/collections/:bundle/:id',
+      { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified },
+      read
+    )
 }
 
 /** The failures that every operation may answer. */
@@ -30,7 +50,8 @@ const searchSchema = {
   operationId: 'searchEditions',
   tags: ['editions'],
   summary: 'List and search editions, or what they are made of, newest first',
-  description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
+  description:
+    'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
   params: SearchParams,
   querystring: SearchQuery,
   response: answers({ 200: orStale(asText(EditionList)) }, 413, ...ALWAYS)
@@ -38,14 +59,27 @@ const searchSchema = {
 
 const search: Handler<typeof searchSchema> = async function (request, reply) {
   const { bundle } = request.params
-  const { total: wantTotal, placed: wantPlaced, locks: wantLocks, _format, ...query } = request.query
+  const {
+    total: wantTotal,
+    placed: wantPlaced,
+    locks: wantLocks,
+    _format,
+    ...query
+  } = request.query
   // Locks of a while ago would mislead.
   if (wantLocks) delete request.cacheable
-  const page = await this.editions.search(bundle, { ...query, total: wantTotal === 1, placed: wantPlaced === 1 }, request.caller)
+  const page = await this.editions.search(
+    bundle,
+    { ...query, total: wantTotal === 1, placed: wantPlaced === 1 },
+    request.caller
+  )
   const { editions, hasMore, total, placed: placements } = page
   const { limit, offset } = query
   const link = (to: number) => {
-    const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
+    const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [
+      name,
+      String(value)
+    ])
     return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
   }
   const links: EditionList['links'] = { self: link(offset) }
@@ -53,9 +87,15 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
   if (offset > 0) links.prev = link(Math.max(0, offset - limit))
   const meta: EditionList['meta'] = { limit, offset, hasMore, total }
   if (placements) meta.placed = placements
-  if (wantLocks) meta.locks = await this.boards.ofRows(page, (entity) => request.may('view', entity))
+  if (wantLocks) {
+    meta.locks = await this.boards.ofRows(page, (entity) => request.may('view', entity))
+  }
   reply.type(JSON_TYPE)
-  return jsonObject<EditionList>({ data: jsonArray(editions), meta: jsonText(meta), links: jsonText(links) })
+  return jsonObject<EditionList>({
+    data: jsonArray(editions),
+    meta: jsonText(meta),
+    links: jsonText(links)
+  })
 }
 
 const readSchema = {
@@ -65,14 +105,27 @@ const readSchema = {
   description: 'ETag works as it does for an edition.',
   params: ListedParams,
   headers: ReadHeaders,
-  response: answers({
-    200: orStale(withHeaders(asText({ ...Edition, description: 'The entity. ETag names its state' }), 'ETag')),
-    304: withHeaders(noBody('The entity has not changed since the answer that If-None-Match names'), 'ETag')
-  }, 412, ...ALWAYS)
+  response: answers(
+    {
+      200: orStale(
+        withHeaders(asText({ ...Edition, description: 'The entity. ETag names its state' }), 'ETag')
+      ),
+      304: withHeaders(
+        noBody('The entity has not changed since the answer that If-None-Match names'),
+        'ETag'
+      )
+    },
+    412,
+    ...ALWAYS
+  )
 }
 
 const read: Handler<typeof readSchema> = async function (request, reply) {
-  const { params: { bundle, id }, caller, headers } = request
+  const {
+    params: { bundle, id },
+    caller,
+    headers
+  } = request
   const { json, etag } = await this.editions.readListed(bundle, id, caller, headers['if-match'])
   reply.header('etag', etag).type(JSON_TYPE)
   return json

@@ -10,8 +10,9 @@ import { lockAnswers, doneAnswer } from './lock-answers.ts'
 const { wrong, otherMethod, largeBody, otherType, full, broken, unavailable } = lockAnswers
 
 /** Presence: users say that they look on at an entity. */
-export default async function presence (fastify: FastifyInstance) {
-  fastify.withTypeProvider<TypeBoxTypeProvider>()
+export default async function presence(fastify: FastifyInstance) {
+  fastify
+    .withTypeProvider<TypeBoxTypeProvider>()
     .post('/api/cloud/data-state/:type/:id/presence', { schema: enterSchema(fastify) }, enter)
     .delete('/api/cloud/data-state/:type/:id/presence', { schema: leaveSchema }, leave)
 }
@@ -20,10 +21,20 @@ const enterSchema = ({ authenticates }: FastifyInstance) => ({
   operationId: 'tellPresence',
   tags: ['locks'],
   summary: 'Say that you have an entity open',
-  description: 'Whoever watches the entity gets the event `present`. Nothing is locked. It ends after 90 seconds. Sent again, it goes on. Several windows of a user are one. Everybody may look on who may view the entity, at most 50 users at once.',
+  description:
+    'Whoever watches the entity gets the event `present`. Nothing is locked. It ends after 90 seconds. Sent again, it goes on. Several windows of a user are one. Everybody may look on who may view the entity, at most 50 users at once.',
   params: Entity,
   body: Type.Unsafe<OwnPresenceRequest>(authenticates ? OwnPresenceRequest : PresenceRequest),
-  response: { 202: doneAnswer('The others are told, if they watch the entity'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 429: full, 500: broken, 503: unavailable }
+  response: {
+    202: doneAnswer('The others are told, if they watch the entity'),
+    400: wrong,
+    405: otherMethod,
+    413: largeBody,
+    415: otherType,
+    429: full,
+    500: broken,
+    503: unavailable
+  }
 })
 
 const enter: Handler<ReturnType<typeof enterSchema>> = async function (request, reply) {
@@ -39,10 +50,19 @@ const leaveSchema = {
   operationId: 'endPresence',
   tags: ['locks'],
   summary: 'Say that you have an entity open no longer',
-  description: 'Without authentication `uid` is needed. With it, only administrators say so of others. To leave where you are not succeeds.',
+  description:
+    'Without authentication `uid` is needed. With it, only administrators say so of others. To leave where you are not succeeds.',
   params: Entity,
   querystring: PresenceQuery,
-  response: { 200: doneAnswer('You have left'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
+  response: {
+    200: doneAnswer('You have left'),
+    400: wrong,
+    405: otherMethod,
+    413: largeBody,
+    415: otherType,
+    500: broken,
+    503: unavailable
+  }
 }
 
 const leave: Handler<typeof leaveSchema> = async function (request) {

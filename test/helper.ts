@@ -6,7 +6,7 @@ import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
 import { answer, refuse } from '../plugins/errors.ts'
 
 /** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
-export function testConfig (env: Record<string, string> = {}): Config {
+export function testConfig(env: Record<string, string> = {}): Config {
   return readConfig({
     ENVIRONMENT: 'test',
     CMS_URL: 'http://cms.example',
@@ -18,7 +18,7 @@ export function testConfig (env: Record<string, string> = {}): Config {
 }
 
 /** What is said to be wrong with an environment. */
-export function problemsOf (env: Record<string, string | undefined>): string[] {
+export function problemsOf(env: Record<string, string | undefined>): string[] {
   try {
     readConfig(env)
     return []
@@ -28,9 +28,15 @@ export function problemsOf (env: Record<string, string | undefined>): string[] {
 }
 
 /** The application on a Fastify instance as server.ts makes it, without a logger; closed when the test ends. */
-export async function build (t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
+export async function build(t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
   const config = testConfig(env)
-  const fastify = Fastify({ ...fastifyOptions, trustProxy: config.trustedProxies, logger: false, frameworkErrors: answer, clientErrorHandler: refuse })
+  const fastify = Fastify({
+    ...fastifyOptions,
+    trustProxy: config.trustedProxies,
+    logger: false,
+    frameworkErrors: answer,
+    clientErrorHandler: refuse
+  })
   t.teardown(() => fastify.close())
   await fastify.register(standalone, { config })
   await fastify.ready()
@@ -52,7 +58,11 @@ export interface Logged {
 }
 
 /** The same with a logger. */
-export async function buildLogged (t: Test, env: Record<string, string>, { level = 'info', prepare = () => {} }: LoggedOptions = {}): Promise<Logged> {
+export async function buildLogged(
+  t: Test,
+  env: Record<string, string>,
+  { level = 'info', prepare = () => {} }: LoggedOptions = {}
+): Promise<Logged> {
   const lines: string[] = []
   const config = testConfig(env)
   const fastify = Fastify({
@@ -60,7 +70,14 @@ export async function buildLogged (t: Test, env: Record<string, string>, { level
     trustProxy: config.trustedProxies,
     frameworkErrors: answer,
     clientErrorHandler: refuse,
-    logger: { ...loggerOptions(level, false), stream: { write: (line: string) => { lines.push(line) } } }
+    logger: {
+      ...loggerOptions(level, false),
+      stream: {
+        write: (line: string) => {
+          lines.push(line)
+        }
+      }
+    }
   })
   t.teardown(() => fastify.close())
   await fastify.register(standalone, { config })

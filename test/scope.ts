@@ -5,16 +5,16 @@
 export const everything = process.env['TESTS'] === 'all'
 
 /** The first of several variants of a test; all of them in a run that takes everything. */
-export function variants<T> (all: readonly T[]): T[] {
+export function variants<T>(all: readonly T[]): T[] {
   return all.slice(0, everything ? all.length : 1)
 }
 
 /** How often a property is checked: so many times, or a tenth of them where not everything runs. */
-export function runs (count: number): number {
+export function runs(count: number): number {
   return everything ? count : Math.ceil(count / 10)
 }
 
 /** Every eighth row of a large table, or one of so many; the whole table in a run that takes everything. */
-export function sample<T> (table: readonly T[], step = 8): T[] {
+export function sample<T>(table: readonly T[], step = 8): T[] {
   return table.filter((_row, index) => everything || index % step === 0)
 }

@@ -73,7 +73,7 @@ export const headlines: Record<string, string[]> = {
     'City library lends tools, cake tins and telescopes',
     'Film festival: small country, large jury',
     'Street musicians get a stage of their own',
-    'Painter\'s studio found untouched after 40 years',
+    "Painter's studio found untouched after 40 years",
     'Theatre for everyone: pay what you can',
     'Choir of 600 sings in the shopping centre',
     'Novel about the harbour wins the book prize',
@@ -135,5 +135,20 @@ export const headlines: Record<string, string[]> = {
 }
 
 /** Names of special editions. */
-export const specials = ['Harbour Festival', 'Election Night', 'Marathon', 'Book Fair', 'Building & Living', 'Apprenticeships', 'Winter Sports',
-  'Christmas Markets', 'The Year in Pictures', 'Mobility', 'Health', 'Museums at Night', 'Gardens', 'Start-ups', 'Travel']
+export const specials = [
+  'Harbour Festival',
+  'Election Night',
+  'Marathon',
+  'Book Fair',
+  'Building & Living',
+  'Apprenticeships',
+  'Winter Sports',
+  'Christmas Markets',
+  'The Year in Pictures',
+  'Mobility',
+  'Health',
+  'Museums at Night',
+  'Gardens',
+  'Start-ups',
+  'Travel'
+]

@@ -26,17 +26,19 @@ export interface Access {
    * @throws {Failure} NOT_FOUND where the entity is hidden from the asker, or absent; FORBIDDEN where it may be seen but not
    *   edited; AUTH_UNAVAILABLE, CMS_READ_ONLY where that cannot be found out
    */
-  demand (right: Right, entity: Entity, asker: Asker): Promise<EntityIds | void>
+  demand(right: Right, entity: Entity, asker: Asker): Promise<EntityIds | void>
 }
 
 /** Access by a claim of the token: everybody may look, and lock unless the token says no. */
 export const claimAccess: Access = {
-  async demand (right, _entity, { user }) {
-    if (right === 'edit' && user.mayLock === false) throw new Failure('FORBIDDEN', 'Your token lets you look at locks, but not lock')
+  async demand(right, _entity, { user }) {
+    if (right === 'edit' && user.mayLock === false) {
+      throw new Failure('FORBIDDEN', 'Your token lets you look at locks, but not lock')
+    }
   }
 }
 
 /** Whether a failure of `demand` says that the caller lacks the right. Otherwise the right could not be checked. */
-export function isRefusal (error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   return error instanceof Failure && (error.code === 'NOT_FOUND' || error.code === 'FORBIDDEN')
 }

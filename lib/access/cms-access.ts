@@ -35,37 +35,58 @@ const REFUSED_MS = 60_000
  * Quoin asks the CMS with the caller's own credentials. An answer holds for a minute. While the CMS is away a permission
  * holds for 15 minutes (lib/auth/remember.ts).
  */
-export function createCmsAccess (
-  { questions, refusals = createRefusals(), editors = [], openTypes = [], now = () => performance.now(), ...memory }: CmsAccessOptions
-): Access {
+export function createCmsAccess({
+  questions,
+  refusals = createRefusals(),
+  editors = [],
+  openTypes = [],
+  now = () => performance.now(),
+  ...memory
+}: CmsAccessOptions): Access {
   const refused = createRefusalTimes(refusals, now)
-  const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
+  const keyOf = ({ entity: { type, id }, caller }: Question) =>
+    `${fingerprint(caller)} ${type}-${id}`
   const options = {
     ...memory,
     now,
     keyOf,
     refusedMs: () => REFUSED_MS,
-    isRefused: ({ entity, caller }: Question, { id, uuid }: EntityLocation, askedAt: number) => refused.last(caller, entity.id, id, uuid) >= askedAt
+    isRefused: ({ entity, caller }: Question, { id, uuid }: EntityLocation, askedAt: number) =>
+      refused.last(caller, entity.id, id, uuid) >= askedAt
   }
-  const place = remembering<Question, EntityLocation>({ ...options, ask: ({ entity, caller }) => questions.find(entity, caller) })
+  const place = remembering<Question, EntityLocation>({
+    ...options,
+    ask: ({ entity, caller }) => questions.find(entity, caller)
+  })
   const edit = remembering<Question, EntityLocation>({
     ...options,
     ask: async (question) => {
       // Who may not edit it may not even see it by now.
       const found = await place(question, true)
-      return found && await questions.isEditable(found, question.caller) ? found : undefined
+      return found && (await questions.isEditable(found, question.caller)) ? found : undefined
     }
   })
 
   return {
-    async demand (right, entity, { user, caller }) {
+    async demand(right, entity, { user, caller }) {
       if (editors.includes(user.uid) || openTypes.includes(entity.type)) return
       try {
         const found = await (right === 'edit' ? edit : place)({ entity, caller })
         if (found) return found
-        if (right === 'edit' && await place({ entity, caller })) throw new Failure('FORBIDDEN', `You may see ${entity.type} ${entity.id} but not edit it, so you cannot lock it`)
+        if (right === 'edit' && (await place({ entity, caller }))) {
+          throw new Failure(
+            'FORBIDDEN',
+            `You may see ${entity.type} ${entity.id} but not edit it, so you cannot lock it`
+          )
+        }
       } catch (error) {
-        throw isFinal(error) ? error : unavailable('The CMS cannot say whether you may see or edit this; try again', error, retryAfter(error))
+        throw isFinal(error)
+          ? error
+          : unavailable(
+              'The CMS cannot say whether you may see or edit this; try again',
+              error,
+              retryAfter(error)
+            )
       }
       throw new Failure('NOT_FOUND', texts.hidden(entity))
     }
@@ -75,12 +96,12 @@ export function createCmsAccess (
 /** The failures that another try does not change. */
 const FINAL: readonly FailureCode[] = ['FORBIDDEN', 'CMS_READ_ONLY', 'CMS_REFUSED']
 
-function isFinal (error: unknown): boolean {
+function isFinal(error: unknown): boolean {
   return error instanceof Failure && FINAL.includes(error.code)
 }
 
 /** The Retry-After of the CMS, if it is a number of seconds. */
-function retryAfter (error: unknown): string | undefined {
+function retryAfter(error: unknown): string | undefined {
   const seconds = error instanceof Failure ? error.headers['retry-after'] : undefined
   return seconds !== undefined && /^\d{1,9}$/.test(seconds) ? seconds : undefined
 }

@@ -28,9 +28,9 @@ export interface EntityLocation extends EntityIds {
 /** What the CMS is asked about one entity, with the credentials of one caller. Both throw where it does not say. */
 export interface Questions {
   /** The entity, by its integer id or uuid; undefined where it is hidden from the caller, or absent. */
-  find (entity: Entity, caller: Caller): Promise<EntityLocation | undefined>
+  find(entity: Entity, caller: Caller): Promise<EntityLocation | undefined>
   /** Whether the caller may edit it. @throws {Failure} CMS_READ_ONLY where JSON:API takes no writes, so that it cannot be asked */
-  isEditable (place: EntityLocation, caller: Caller): Promise<boolean>
+  isEditable(place: EntityLocation, caller: Caller): Promise<boolean>
 }
 
 export interface QuestionsOptions {
@@ -63,13 +63,20 @@ const EDITABLE = [400, 409, 422]
  * not the entity's id. Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
  * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
-export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn, onRefusal }: QuestionsOptions): Questions {
+export function createQuestions({
+  http,
+  jsonapiPath,
+  model,
+  cmsUrl,
+  warn,
+  onRefusal
+}: QuestionsOptions): Questions {
   const cms = createJsonapi({ http, jsonapiPath, languages: model.languages, onRefusal })
   const catalog = createCatalog({ cms, model })
   const lookups = new Map<string, Editions['bare']>()
 
   /** Finds entities of any type as editions are found: by a filter, or without filter access by a search of the list. */
-  function lookUp (entityType: string): Editions['bare'] {
+  function lookUp(entityType: string): Editions['bare'] {
     const lookup = lookups.get(entityType)
     if (lookup) return lookup
     const site = createSite({ cms, model: modelOf(entityType, model), cmsUrl, warn })
@@ -78,37 +85,61 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn, onRef
     return bare
   }
 
-  async function find ({ type, id: lockId }: Entity, caller: Caller): Promise<EntityLocation | undefined> {
+  async function find(
+    { type, id: lockId }: Entity,
+    caller: Caller
+  ): Promise<EntityLocation | undefined> {
     // Who may see or edit an entity may do so in all its languages: Drupal is asked about the entity.
     const { id } = lockNameOf(lockId, model)
     if (!ID.test(id)) return undefined
     const all = await catalog.all(caller)
     for (const entityType of entityTypesOf(type, model)) {
       const collection = all.find((collection) => collection.entityType === entityType)
-      const edition = collection && await visible(lookUp(entityType)(id, caller))
+      const edition = collection && (await visible(lookUp(entityType)(id, caller)))
       const uuid = edition && shownUuid(edition, id, modelOf(entityType, model))
       if (uuid !== undefined) {
         const own = modelOf(entityType, model)
-        return { path: `${collection!.path}/${uuid}`, id: scalarText(edition![own.keys.id]?.[0]?.value), uuid, language: languageOf(edition!, own) }
+        return {
+          path: `${collection!.path}/${uuid}`,
+          id: scalarText(edition![own.keys.id]?.[0]?.value),
+          uuid,
+          language: languageOf(edition!, own)
+        }
       }
     }
     return undefined
   }
 
-  async function isEditable ({ path, language }: EntityLocation, caller: Caller): Promise<boolean> {
+  async function isEditable({ path, language }: EntityLocation, caller: Caller): Promise<boolean> {
     const token = hasSession(caller) ? { 'x-csrf-token': await sessionToken(caller) } : {}
-    const answer = await cms.request({ method: 'PATCH', path, body: {}, caller: { ...caller, ...token }, language })
+    const answer = await cms.request({
+      method: 'PATCH',
+      path,
+      body: {},
+      caller: { ...caller, ...token },
+      language
+    })
     if (EDITABLE.includes(answer.status)) return true
     if ([401, 403, 404].includes(answer.status)) return false
-    if (answer.status < 300) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS accepted a change that it should have refused')
+    if (answer.status < 300) {
+      throw new Failure(
+        'CMS_INVALID_RESPONSE',
+        'The CMS accepted a change that it should have refused'
+      )
+    }
     const failure = refusal(answer)
     if (failure.code !== 'CMS_READ_ONLY') throw failure
     throw new Failure(failure.code, texts.editorsUnknown(failure.message), { cause: failure.cause })
   }
 
   /** The token that Drupal wants with a session cookie, which the caller need not have sent with a lock. */
-  async function sessionToken (caller: Caller): Promise<string> {
-    const { status, body } = await http.send({ method: 'GET', path: '/session/token', headers: caller, repeatable: true })
+  async function sessionToken(caller: Caller): Promise<string> {
+    const { status, body } = await http.send({
+      method: 'GET',
+      path: '/session/token',
+      headers: caller,
+      repeatable: true
+    })
     const token = textOf(body).trim()
     if (status !== 200 || !TOKEN.test(token)) throw upstream(status, body)
     return token
@@ -117,7 +148,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn, onRef
   return { find, isEditable }
 }
 
-async function visible (edition: Promise<EditionJson>): Promise<EditionJson | undefined> {
+async function visible(edition: Promise<EditionJson>): Promise<EditionJson | undefined> {
   try {
     return await edition
   } catch (error) {
@@ -127,20 +158,24 @@ async function visible (edition: Promise<EditionJson>): Promise<EditionJson | un
 }
 
 /** The entity types whose locks have this type. */
-function entityTypesOf (type: string, { lockTypes }: ContentModel): string[] {
+function entityTypesOf(type: string, { lockTypes }: ContentModel): string[] {
   const named = Object.keys(lockTypes).filter((entityType) => lockTypes[entityType] === type)
   return named.length > 0 ? named : [type]
 }
 
 /** The content model of editions, with another entity type in their place. */
-function modelOf (entityType: string, model: ContentModel): ContentModel {
+function modelOf(entityType: string, model: ContentModel): ContentModel {
   if (entityType === model.entityType) return model
   const { bundles, editionTypes, ...rest } = model
-  return { ...rest, entityType, keys: { ...model.keys, id: model.idKeys[entityType] ?? 'id', langcode: 'langcode' } }
+  return {
+    ...rest,
+    entityType,
+    keys: { ...model.keys, id: model.idKeys[entityType] ?? 'id', langcode: 'langcode' }
+  }
 }
 
 /** The uuid of what the CMS answered with, if that is what was asked for. */
-function shownUuid (edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
+function shownUuid(edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
   const uuid = String(edition[keys.uuid]?.[0]?.value)
   return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
 }

@@ -21,21 +21,40 @@ export interface RequestHead {
  *
  * @param trustedOrigins origins whose pages may do it nevertheless, such as `https://desk.example.org`
  */
-export function isCrossSite ({ method, headers }: RequestHead, trustedOrigins: readonly string[] = []): boolean {
+export function isCrossSite(
+  { method, headers }: RequestHead,
+  trustedOrigins: readonly string[] = []
+): boolean {
   // HTTP/2 has the host in `:authority`, which comes before Host (RFC 9113 section 8.3.1).
-  const { authorization, ':authority': host = headers.host, origin, 'sec-fetch-site': site } = headers
-  if (SAFE.has(method) || (authorization !== undefined && /^Bearer /i.test(authorization))) return false
+  const {
+    authorization,
+    ':authority': host = headers.host,
+    origin,
+    'sec-fetch-site': site
+  } = headers
+  if (SAFE.has(method) || (authorization !== undefined && /^Bearer /i.test(authorization))) {
+    return false
+  }
   if (origin !== undefined && trustedOrigins.includes(origin)) return false
   if (site !== undefined) return !TRUSTED_SITES.has(String(site))
-  return origin !== undefined && (hostOf(origin) === undefined || hostOf(origin) !== hostOf(`http://${host}`))
+  return (
+    origin !== undefined &&
+    (hostOf(origin) === undefined || hostOf(origin) !== hostOf(`http://${host}`))
+  )
 }
 
 /** Whether a page may send this to another site without asking it first (W3C Fetch, CORS-safelisted). CORS decides about all other requests. */
-export function isSimple ({ method, headers: { 'content-type': type } }: RequestHead): boolean {
-  return method === 'POST' && (type === undefined || /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i.test(type))
+export function isSimple({ method, headers: { 'content-type': type } }: RequestHead): boolean {
+  return (
+    method === 'POST' &&
+    (type === undefined ||
+      /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i.test(
+        type
+      ))
+  )
 }
 
 /** The name of a host without its port, which cookies do not know (RFC 6265 section 8.5). */
-function hostOf (origin: string): string | undefined {
+function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).hostname : undefined
 }

@@ -6,7 +6,14 @@ import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../j
 import { notJsonapi } from '../jsonapi/foreign.ts'
 import { createRefusals, createRefusalTimes, type Refusals } from '../jsonapi/refusals.ts'
 import { isUuid } from '../patterns.ts'
-import { identityOf, lineOf, unauthenticatedFailure, unavailable, type Check, type Identity } from './identity.ts'
+import {
+  identityOf,
+  lineOf,
+  unauthenticatedFailure,
+  unavailable,
+  type Check,
+  type Identity
+} from './identity.ts'
 import { remembering } from './remember.ts'
 
 export interface DrupalOptions {
@@ -42,14 +49,15 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
  * Asks Drupal who the caller is, with the caller's own credentials: Authorization, or else the session cookie. Drupal answers
  * anybody 200, so only `meta.links.me` tells whether it knows them.
  */
-export function drupalCheck (options: DrupalOptions): Check {
-  const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
+export function drupalCheck(options: DrupalOptions): Check {
+  const refusedMs = ({ authorization = '' }: Caller) =>
+    /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
   const { cookieNames = [], refusals = createRefusals(), now = () => performance.now() } = options
   const refused = createRefusalTimes(refusals, now)
   const identities = remembering<Caller, Identity>({
     ...options,
     now,
-    async ask (caller) {
+    async ask(caller) {
       const identity = await ask(options, caller)
       if (!identity) refusals.tell(caller)
       return identity
@@ -59,46 +67,79 @@ export function drupalCheck (options: DrupalOptions): Check {
     refusedMs
   })
 
-  return async function check ({ authorization, cookie }, requestId) {
-    if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticatedFailure("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
-    const identity = await identities(callerOf({ authorization, cookie }, requestId, true, cookieNames))
-    if (!identity) throw unauthenticatedFailure('The CMS does not know these credentials', CHALLENGE)
+  return async function check({ authorization, cookie }, requestId) {
+    if (!authorization && !credentialCookies({ cookie }, cookieNames)) {
+      throw unauthenticatedFailure(
+        "The CMS's session cookie, or Authorization, is needed",
+        CHALLENGE
+      )
+    }
+    const identity = await identities(
+      callerOf({ authorization, cookie }, requestId, true, cookieNames)
+    )
+    if (!identity) {
+      throw unauthenticatedFailure('The CMS does not know these credentials', CHALLENGE)
+    }
     return identity
   }
 }
 
-async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promise<Identity | undefined> {
+async function ask(
+  { http, jsonapiPath }: DrupalOptions,
+  caller: Caller
+): Promise<Identity | undefined> {
   const entry = await read('')
   const uuid = entry && uuidIn(entry)
   if (uuid === undefined) return undefined
-  const user = await read(`/user/user/${uuid}?fields%5Buser--user%5D=display_name%2Cdrupal_internal__uid`)
+  const user = await read(
+    `/user/user/${uuid}?fields%5Buser--user%5D=display_name%2Cdrupal_internal__uid`
+  )
   const resource = user && oneResource(user)
-  if (resource && !isSameUuid(resource.id, uuid)) throw cannotSay(new Error(`the CMS was asked for user ${uuid} and answered with another resource`))
+  if (resource && !isSameUuid(resource.id, uuid)) {
+    throw cannotSay(
+      new Error(`the CMS was asked for user ${uuid} and answered with another resource`)
+    )
+  }
   const { drupal_internal__uid: uid, display_name: name } = resource?.attributes ?? {}
   const line = lineOf(uid)
   if (line === undefined) throw cannotSay(new Error('the CMS does not tell a user their own uid'))
   return identityOf(line, name)
 
   /** A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may be one too many. */
-  async function read (path: string): Promise<Document | undefined> {
-    const answer = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
+  async function read(path: string): Promise<Document | undefined> {
+    const answer = await http
+      .send({ method: 'GET', path: jsonapiPath + path, headers: caller })
+      .catch((error: Failure) => {
+        throw cannotSay(error, error.headers['retry-after'])
+      })
     const { status, headers, body } = answer
     if (status === 401 || status === 403) return undefined
     const document = status === 200 ? documentIn(body) : undefined
-    if (!document) throw cannotSay(status >= 500 ? upstream(status, body) : notJsonapi(answer, caller), headers['retry-after'])
+    if (!document) {
+      throw cannotSay(
+        status >= 500 ? upstream(status, body) : notJsonapi(answer, caller),
+        headers['retry-after']
+      )
+    }
     return document
   }
 }
 
 /** @param retryAfter the Retry-After of the CMS, if any; passed on if it is a number of seconds */
-function cannotSay (cause: Error, retryAfter?: string): Failure {
-  return unavailable('The CMS cannot say who calls; try again', cause, /^\d{1,9}$/.test(retryAfter ?? '') ? retryAfter : undefined)
+function cannotSay(cause: Error, retryAfter?: string): Failure {
+  return unavailable(
+    'The CMS cannot say who calls; try again',
+    cause,
+    /^\d{1,9}$/.test(retryAfter ?? '') ? retryAfter : undefined
+  )
 }
 
-function uuidIn (entry: Document): string | undefined {
+function uuidIn(entry: Document): string | undefined {
   const user = userIn(entry)
   if (!user) return undefined
   const { id } = user
-  if (typeof id !== 'string' || !isUuid(id)) throw cannotSay(new Error('the CMS names the user by an id that is not a uuid'))
+  if (typeof id !== 'string' || !isUuid(id)) {
+    throw cannotSay(new Error('the CMS names the user by an id that is not a uuid'))
+  }
   return id
 }

@@ -27,23 +27,38 @@ const RETRY_AFTER_SECONDS = '5'
 const LINE = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /** The text of a claim or an attribute, where it is one of at most 255 characters; an integer counts as its digits. */
-export function lineOf (value: unknown): string | undefined {
+export function lineOf(value: unknown): string | undefined {
   const text = Number.isSafeInteger(value) ? String(value) : value
   return typeof text === 'string' && LINE.test(text) ? text : undefined
 }
 
 /** An identity with its name, where there is a usable one. */
-export function identityOf (uid: string, name: unknown): Identity {
+export function identityOf(uid: string, name: unknown): Identity {
   const line = lineOf(name)
   return { uid, ...(line !== undefined && { name: line }) }
 }
 
 /** @param challenge for WWW-Authenticate, which a 401 has to have (RFC 9110 section 15.5.2) */
-export function unauthenticatedFailure (message: string, challenge: string, cause?: unknown): Failure {
-  return new Failure('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge }, cause })
+export function unauthenticatedFailure(
+  message: string,
+  challenge: string,
+  cause?: unknown
+): Failure {
+  return new Failure('UNAUTHENTICATED', message, {
+    headers: { 'www-authenticate': challenge },
+    cause
+  })
 }
 
 /** The failure of a check that Quoin cannot make. It is a 503, since Quoin lets nobody in on a guess. */
-export function unavailable (message: string, cause: unknown, retryAfter = RETRY_AFTER_SECONDS): Failure {
-  return new Failure('AUTH_UNAVAILABLE', message, { headers: { 'retry-after': retryAfter }, cause, isLogged: cause instanceof Failure && cause.isLogged })
+export function unavailable(
+  message: string,
+  cause: unknown,
+  retryAfter = RETRY_AFTER_SECONDS
+): Failure {
+  return new Failure('AUTH_UNAVAILABLE', message, {
+    headers: { 'retry-after': retryAfter },
+    cause,
+    isLogged: cause instanceof Failure && cause.isLogged
+  })
 }

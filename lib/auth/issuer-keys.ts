@@ -50,7 +50,11 @@ const LOOKS_MAX = 2
  * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
  * @param onChange called whenever other keys are published than before
  */
-export function issuerKeys (url: string, onChange: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
+export function issuerKeys(
+  url: string,
+  onChange: () => void,
+  { now = Date.now, wait = sleep }: KeysClock = {}
+): IssuerKeys {
   const { share } = createSingleFlight<void>()
   let keys: JWTVerifyGetKey
   let lastText = ''
@@ -64,7 +68,7 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
   const renewAt = () => Math.max(fetchedAt + KEYS_MS, isAway ? askedAt + PAUSE_MS : -Infinity)
   const renew = () => share('', look)
 
-  async function look (): Promise<void> {
+  async function look(): Promise<void> {
     const pause = askedAt + PAUSE_MS - now()
     if (pause > 0 && isAway) throw new Error('the issuer did not answer a moment ago')
     if (pause > 0) await wait(pause)
@@ -87,7 +91,9 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     const before = lastBegin
     if (now() >= fetchedAt + KEYS_MS) {
-      await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw keysUnavailable(error) })
+      await renew().catch((error: unknown) => {
+        if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw keysUnavailable(error)
+      })
     }
     let failure: unknown
     for (let looks = 0; looks <= LOOKS_MAX; looks++) {
@@ -98,7 +104,9 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
         // A look that had begun before the token came may not show its key yet.
         if (!(error instanceof errors.JWKSNoMatchingKey) || lastEnd > before) break
       }
-      await renew().catch((error: unknown) => { throw keysUnavailable(error) })
+      await renew().catch((error: unknown) => {
+        throw keysUnavailable(error)
+      })
     }
     throw failure
   }
@@ -106,7 +114,7 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
   return { keyOf, renewAt }
 }
 
-function keysUnavailable (cause: unknown): Failure {
+function keysUnavailable(cause: unknown): Failure {
   return unavailable(texts.keysUnavailable, cause)
 }
 
@@ -114,21 +122,29 @@ function keysUnavailable (cause: unknown): Failure {
  * Fetches the keys of an issuer. An entry that is no object is left out: a token that names it finds no key.
  * @throws {Error} where no key set comes within FETCH_MS: undici's, or one that says what came instead
  */
-export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
+export async function fetchKeySet(url: string): Promise<JSONWebKeySet> {
   const { status, body } = await get(new URL(url))
   if (status !== 200) throw new Error(`the issuer answered ${status} when asked for its keys`)
-  if (body.length > LARGEST_SET) throw new Error(`the issuer answered with more than ${LARGEST_SET / 1024} KiB of keys`)
+  if (body.length > LARGEST_SET) {
+    throw new Error(`the issuer answered with more than ${LARGEST_SET / 1024} KiB of keys`)
+  }
   const set = objectIn(body, 'The issuer')
-  if (!set) throw new Error('the issuer answered with something that is not JSON when asked for its keys')
+  if (!set) {
+    throw new Error('the issuer answered with something that is not JSON when asked for its keys')
+  }
   const { keys } = set
   if (!Array.isArray(keys)) throw new Error('the issuer answered without keys')
   return { keys: keys.filter(isObject) as JWK[] }
 }
 
-async function get ({ origin, pathname, search }: URL): Promise<HttpAnswer> {
+async function get({ origin, pathname, search }: URL): Promise<HttpAnswer> {
   const http = createHttp({ url: origin, timeoutMs: FETCH_MS })
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const answer = http.send({ method: 'GET', path: pathname + search, headers })
   // The failure itself is about the CMS.
-  return answer.catch((error: Failure) => { throw error.cause }).finally(http.close)
+  return answer
+    .catch((error: Failure) => {
+      throw error.cause
+    })
+    .finally(http.close)
 }

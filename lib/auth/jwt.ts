@@ -18,7 +18,7 @@ export interface JwtOptions {
   /** The claim that says what to call them. */
   nameClaim: string
   /** Who may lock: callers whose claim is this value, or a list or words with it. Everybody where this is absent. */
-  lock?: { claim: string, value: string }
+  lock?: { claim: string; value: string }
 }
 
 /** How far the clocks of issuer and service may be apart, in seconds. Source: RFC 7519 section 4.1.4. */
@@ -35,8 +35,12 @@ const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 
 /** What a token itself can be at fault for; everything else is the fault of the key that it names. */
 const FAULTS = [
-  errors.JWSInvalid, errors.JWTInvalid, errors.JWSSignatureVerificationFailed, errors.JOSENotSupported,
-  errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys
+  errors.JWSInvalid,
+  errors.JWTInvalid,
+  errors.JWSSignatureVerificationFailed,
+  errors.JOSENotSupported,
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys
 ]
 
 /**
@@ -45,7 +49,10 @@ const FAULTS = [
  *
  * Remembers a verified token by its hash for a minute, until its `exp` or a change of keys at the latest.
  */
-export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions, clock: KeysClock = {}): Check {
+export function jwtCheck(
+  { keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions,
+  clock: KeysClock = {}
+): Check {
   const { now = Date.now } = clock
   const remote = 'jwksUrl' in keys
   const options: JWTVerifyOptions = {
@@ -55,17 +62,21 @@ export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }:
     requiredClaims: ['exp'],
     clockTolerance: LEEWAY_SECONDS
   }
-  const identities = new LRUCache<string, { identity: Identity, until: number }>({ max: REMEMBERED })
+  const identities = new LRUCache<string, { identity: Identity; until: number }>({
+    max: REMEMBERED
+  })
   /** How often the keys have changed. A token that old keys verified is verified again with the new ones. */
   let changes = 0
-  const { keyOf, renewAt }: IssuerKeys = remote ? issuerKeys(keys.jwksUrl, forget, clock) : { keyOf: () => keys.key, renewAt: () => Infinity }
+  const { keyOf, renewAt }: IssuerKeys = remote
+    ? issuerKeys(keys.jwksUrl, forget, clock)
+    : { keyOf: () => keys.key, renewAt: () => Infinity }
 
-  function forget (): void {
+  function forget(): void {
     changes++
     identities.clear()
   }
 
-  return async function check ({ authorization }) {
+  return async function check({ authorization }) {
     const token = bearerToken(authorization)
     if (token === undefined) throw tokenMissing()
     const digest = hash('sha256', token, 'base64')
@@ -78,30 +89,51 @@ export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }:
     return identity
   }
 
-  async function verify (token: string): Promise<{ identity: Identity, exp: number }> {
-    const { payload, protectedHeader } = await jwtVerify(token, keyOf, { ...options, currentDate: new Date(now()) }).catch((error: unknown) => { throw failureOf(error) })
-    if (protectedHeader.typ !== undefined && !TYPES.test(protectedHeader.typ)) throw tokenRefused('The token is not an access token')
+  async function verify(token: string): Promise<{ identity: Identity; exp: number }> {
+    const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
+      ...options,
+      currentDate: new Date(now())
+    }).catch((error: unknown) => {
+      throw failureOf(error)
+    })
+    if (protectedHeader.typ !== undefined && !TYPES.test(protectedHeader.typ)) {
+      throw tokenRefused('The token is not an access token')
+    }
     return { identity: identityIn(payload), exp: payload.exp! }
   }
 
-  function identityIn (payload: JWTPayload): Identity {
+  function identityIn(payload: JWTPayload): Identity {
     const uid = lineOf(payload[uidClaim])
-    if (uid === undefined) throw tokenRefused(`The claim ${uidClaim} of the token does not say who calls`)
-    return { ...identityOf(uid, payload[nameClaim]), ...(lock && { mayLock: holds(payload[lock.claim], lock.value) }) }
+    if (uid === undefined) {
+      throw tokenRefused(`The claim ${uidClaim} of the token does not say who calls`)
+    }
+    return {
+      ...identityOf(uid, payload[nameClaim]),
+      ...(lock && { mayLock: holds(payload[lock.claim], lock.value) })
+    }
   }
 }
 
 /** Whether a claim is a value, is a list with it, or words with it between spaces, as `scope` is (RFC 8693 section 4.2). */
-function holds (claim: unknown, value: string): boolean {
+function holds(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.includes(value)
   return claim === value || (typeof claim === 'string' && claim.split(' ').includes(value))
 }
 
-function failureOf (error: unknown): Failure {
+function failureOf(error: unknown): Failure {
   if (error instanceof errors.JWTExpired) return tokenRefused(texts.tokenExpired, error)
-  if (error instanceof errors.JWTClaimValidationFailed) return tokenRefused(`The claim ${error.claim} of the token is missing or not as it has to be`, error)
-  if (error instanceof errors.JOSEAlgNotAllowed) return tokenRefused('The token is signed with an algorithm that is not allowed', error)
-  if (FAULTS.some((fault) => error instanceof fault)) return tokenRefused('The token is not a JWT signed by the issuer', error)
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return tokenRefused(
+      `The claim ${error.claim} of the token is missing or not as it has to be`,
+      error
+    )
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return tokenRefused('The token is signed with an algorithm that is not allowed', error)
+  }
+  if (FAULTS.some((fault) => error instanceof fault)) {
+    return tokenRefused('The token is not a JWT signed by the issuer', error)
+  }
   if (error instanceof Failure) return error
   return tokenRefused('The key that the token names cannot be used', error)
 }

@@ -12,10 +12,19 @@ interface UserData {
  * sent. Without a caller (AUTH=none) it stays as it is; the schema then demands the uid.
  * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
  */
-export function ownUserData<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
+export function ownUserData<Data extends UserData>(
+  user: User | undefined,
+  userData: Data | undefined
+): Data & { uid: string | number } {
   if (!user) return userData as Data & { uid: string | number }
-  if (userData?.uid !== undefined && String(userData.uid) !== user.uid) throw notYours('body/userData/uid', user)
-  return { ...userData as Data, ...(user.name !== undefined && { name: user.name }), uid: user.uid }
+  if (userData?.uid !== undefined && String(userData.uid) !== user.uid) {
+    throw notYours('body/userData/uid', user)
+  }
+  return {
+    ...(userData as Data),
+    ...(user.name !== undefined && { name: user.name }),
+    uid: user.uid
+  }
 }
 
 /**
@@ -23,17 +32,23 @@ export function ownUserData<Data extends UserData> (user: User | undefined, user
  * unchanged.
  * @throws {Failure} FORBIDDEN where it asks for somebody else's
  */
-export function ownOnly<Query extends { uid?: string }> (user: User | undefined, query: Query): Query {
+export function ownOnly<Query extends { uid?: string }>(
+  user: User | undefined,
+  query: Query
+): Query {
   if (!user || user.admin) return query
   if (query.uid !== undefined && query.uid !== user.uid) throw notYours('uid', user)
   return { ...query, uid: user.uid }
 }
 
 /** The same for a query that discards. A query that names neither a field nor a user stays as it is, and is refused: it must not discard everything of the caller. */
-export function ownNamedOnly<Query extends { fieldName?: string, uid?: string }> (user: User | undefined, query: Query): Query {
+export function ownNamedOnly<Query extends { fieldName?: string; uid?: string }>(
+  user: User | undefined,
+  query: Query
+): Query {
   return query.fieldName === undefined && query.uid === undefined ? query : ownOnly(user, query)
 }
 
-function notYours (where: string, { uid }: User): Failure {
+function notYours(where: string, { uid }: User): Failure {
   return new Failure('FORBIDDEN', texts.notYourUid(where, uid))
 }

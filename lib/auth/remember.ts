@@ -31,18 +31,28 @@ const MOST = 10_000
  * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
  * who ask the same at once, only one sends the question.
  */
-export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused, most = MOST, now }: RememberOptions<Question, Answer>) {
-  const answers = new LRUCache<string, { answer: Answer, askedAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
+export function remembering<Question, Answer extends object>({
+  ask,
+  keyOf,
+  refusedMs,
+  isRefused,
+  most = MOST,
+  now
+}: RememberOptions<Question, Answer>) {
+  const answers = new LRUCache<string, { answer: Answer; askedAt: number; until: number }>({
+    maxSize: most,
+    sizeCalculation: () => 1
+  })
   const refusals = new LRUCache<string, number>({ maxSize: most, sizeCalculation: () => 1 })
   const { share } = createSingleFlight<Answer | undefined>()
 
   /** What is remembered, unless it was refused since. */
-  function recall (key: string, question: Question) {
+  function recall(key: string, question: Question) {
     const memory = answers.get(key)
     return memory && isRefused(question, memory.answer, memory.askedAt) ? undefined : memory
   }
 
-  async function find (key: string, question: Question): Promise<Answer | undefined> {
+  async function find(key: string, question: Question): Promise<Answer | undefined> {
     try {
       const askedAt = now()
       const answer = await ask(question)
@@ -60,7 +70,10 @@ export function remembering<Question, Answer extends object> ({ ask, keyOf, refu
   }
 
   /** @param isAnew whether an answer that was asked for before does not do, while there is one to be had */
-  return async function remembered (question: Question, isAnew = false): Promise<Answer | undefined> {
+  return async function remembered(
+    question: Question,
+    isAnew = false
+  ): Promise<Answer | undefined> {
     const key = keyOf(question)
     const memory = recall(key, question)
     if (memory && now() < memory.until && !isAnew) return memory.answer

@@ -37,23 +37,25 @@ type EntityOf = (subject: Subject) => Entity
 /** Whether a caller may view an entity. */
 export type MayView = (entity: Entity) => Promise<boolean>
 
-export interface LiveOptions extends WatchOptions { mayView?: MayView | undefined }
+export interface LiveOptions extends WatchOptions {
+  mayView?: MayView | undefined
+}
 
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
-export function createBoards ({ locks, editions, model }: BoardsDeps) {
+export function createBoards({ locks, editions, model }: BoardsDeps) {
   const share = createSharedReads<Entity[]>()
 
   /** All that the locks of entities may be under. */
-  function named (entities: Entity[]): Entity[] {
+  function named(entities: Entity[]): Entity[] {
     return entities.flatMap((entity) => inAllLanguages(entity, model))
   }
 
   /** The entity of a lock or a sign, in whatever language. */
-  function entityOf ({ entityType, entityId }: Subject): Entity {
+  function entityOf({ entityType, entityId }: Subject): Entity {
     return withoutLanguage({ type: entityType, id: entityId }, model)
   }
 
-  async function entities (id: string, caller: Caller): Promise<Entity[]> {
+  async function entities(id: string, caller: Caller): Promise<Entity[]> {
     return entitiesOf(await editions.bare(id, caller), model)
   }
 
@@ -62,10 +64,13 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @param mayView asked about each entity that has locks; whatever it may not see is left out
    * @throws {Failure} as `editions.bare` and `mayView`; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function read (id: string, caller: Caller, mayView?: MayView): Promise<Board> {
+  async function read(id: string, caller: Caller, mayView?: MayView): Promise<Board> {
     const boardEntities = await entities(id, caller)
     const views = await locks.view(named(boardEntities))
-    return { locks: mayView ? await visible(views, entityOf, mayView) : views, entities: boardEntities.length }
+    return {
+      locks: mayView ? await visible(views, entityOf, mayView) : views,
+      entities: boardEntities.length
+    }
   }
 
   /**
@@ -74,17 +79,28 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @returns null while the lock store does not answer
    * @throws {Failure} as `mayView`; STORE_FAILED
    */
-  async function ofRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>, mayView?: MayView): Promise<Record<string, LockView[]> | null> {
+  async function ofRows(
+    { rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>,
+    mayView?: MayView
+  ): Promise<Record<string, LockView[]> | null> {
     const entities = entitiesOfRows({ rows, entityType })
     const views = await locks.view(named(entities)).catch(unlessUnavailable)
     if (!views) return null
     const visibleViews = mayView ? await visible(views, entityOf, mayView) : views
     const byId = Map.groupBy(visibleViews, ({ entityId }) => lockNameOf(entityId, model).id)
-    return Object.fromEntries(rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []]))
+    return Object.fromEntries(
+      rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []])
+    )
   }
 
-  function entitiesOfRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>): Entity[] {
-    return rows.map(({ id, uuid }) => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }))
+  function entitiesOfRows({
+    rows,
+    entityType
+  }: Pick<EditionPage, 'rows' | 'entityType'>): Entity[] {
+    return rows.map(({ id, uuid }) => ({
+      type: lockType(entityType, model),
+      id: model.lockIds === 'id' ? id : uuid
+    }))
   }
 
   /**
@@ -92,8 +108,11 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * for all callers with the same credentials. If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
-  async function watch (id: string, caller: Caller, options?: LiveOptions): Promise<Watcher> {
-    return live(id, caller, (caller) => entities(id, caller), { ...options, fields: model.fields.articles })
+  async function watch(id: string, caller: Caller, options?: LiveOptions): Promise<Watcher> {
+    return live(id, caller, (caller) => entities(id, caller), {
+      ...options,
+      fields: model.fields.articles
+    })
   }
 
   /**
@@ -101,7 +120,12 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @param name of the list, the same for all who watch it
    * @throws {Failure} as `list` and `feed.watch`
    */
-  async function watchRows (name: string, caller: Caller, list: (caller: Caller) => Promise<Pick<EditionPage, 'rows' | 'entityType'>>, options?: LiveOptions): Promise<Watcher> {
+  async function watchRows(
+    name: string,
+    caller: Caller,
+    list: (caller: Caller) => Promise<Pick<EditionPage, 'rows' | 'entityType'>>,
+    options?: LiveOptions
+  ): Promise<Watcher> {
     return live(name, caller, async (caller) => entitiesOfRows(await list(caller)), options)
   }
 
@@ -109,25 +133,32 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @param readEntities finds what is watched, anew at every heartbeat
    * @param options.fields a save of these changes what is watched, at once
    */
-  async function live (name: string, caller: Caller, readEntities: (caller: Caller) => Promise<Entity[]>, { mayView, fields = [], ...options }: LiveOptions & { fields?: string[] } = {}): Promise<Watcher> {
+  async function live(
+    name: string,
+    caller: Caller,
+    readEntities: (caller: Caller) => Promise<Entity[]>,
+    { mayView, fields = [], ...options }: LiveOptions & { fields?: string[] } = {}
+  ): Promise<Watcher> {
     let boardEntities = await readEntities(caller)
     const watcher = await locks.feed.watch(named(boardEntities), options)
     const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, readEntities)
     let over = false
     let isRearranged = false
 
-    async function next (): Promise<Batch | undefined> {
-      if (isRearranged && !await turn()) return undefined
+    async function next(): Promise<Batch | undefined> {
+      if (isRearranged && !(await turn())) return undefined
       const batch = await watcher.next()
-      const saves = batch?.flatMap((event) => event.event === 'saved' ? event.saved : []) ?? []
+      const saves = batch?.flatMap((event) => (event.event === 'saved' ? event.saved : [])) ?? []
       if (saves.length > 0) sharedRead.forget()
       isRearranged = saves.some((saved) => saved.fields.some((field) => fields.includes(field)))
-      if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, entityOf, mayView) ?? next()
-      return batch && await turn() ? batch : undefined
+      if (batch && batch[0]?.event !== 'heartbeat') {
+        return (await visibleBatch(batch, entityOf, mayView)) ?? next()
+      }
+      return batch && (await turn()) ? batch : undefined
     }
 
     /** Watches what there is now. @returns whether it goes on */
-    async function turn (): Promise<boolean> {
+    async function turn(): Promise<boolean> {
       const now = await readPresent()
       if (now && !areSameEntities(now, boardEntities)) {
         await watcher.turnTo(named(now))
@@ -139,7 +170,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     }
 
     /** The entities of the board now; undefined if the caller is refused. While the CMS is away they stay as they were. */
-    async function readPresent (): Promise<Entity[] | undefined> {
+    async function readPresent(): Promise<Entity[] | undefined> {
       try {
         return await sharedRead.ask()
       } catch (error) {
@@ -147,7 +178,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       }
     }
 
-    function leave (): void {
+    function leave(): void {
       over = true
       sharedRead.leave()
       watcher.leave()
@@ -166,36 +197,62 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   }
 }
 
-function unlessUnavailable (error: unknown): undefined {
+function unlessUnavailable(error: unknown): undefined {
   if (!(error instanceof Failure && error.code === 'STORE_UNAVAILABLE')) throw error
 }
 
 /** The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing may be. */
-async function visibleBatch (batch: Batch, entityOf: EntityOf, mayView: MayView | undefined): Promise<Batch | undefined> {
+async function visibleBatch(
+  batch: Batch,
+  entityOf: EntityOf,
+  mayView: MayView | undefined
+): Promise<Batch | undefined> {
   if (!mayView) return batch
-  const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : 'presence' in event ? event.presence : undefined
-  const subjectsOfBatch = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
+  const subjectOf = (event: FeedEvent) =>
+    'lock' in event
+      ? event.lock
+      : 'petition' in event
+        ? event.petition
+        : 'presence' in event
+          ? event.presence
+          : undefined
+  const subjectsOfBatch = batch.flatMap((event) =>
+    event.event === 'snapshot' ? event.locks : (subjectOf(event) ?? [])
+  )
   const subjects = await visible(subjectsOfBatch, entityOf, mayView)
   if (subjects.length === subjectsOfBatch.length) return batch
   const visibleEvents = batch
     .filter((event) => !subjectOf(event) || subjects.includes(subjectOf(event)!))
-    .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => subjects.includes(lock)) } : event)
+    .map((event) =>
+      event.event === 'snapshot'
+        ? { ...event, locks: event.locks.filter((lock) => subjects.includes(lock)) }
+        : event
+    )
   return visibleEvents.length > 0 ? visibleEvents : undefined
 }
 
 /** The locks and signs on entities that may be viewed. */
-async function visible<One extends Subject> (subjects: One[], entityOf: EntityOf, mayView: MayView): Promise<One[]> {
+async function visible<One extends Subject>(
+  subjects: One[],
+  entityOf: EntityOf,
+  mayView: MayView
+): Promise<One[]> {
   const byEntity = Map.groupBy(subjects, (subject) => {
     const { type, id } = entityOf(subject)
     return `${type}-${id}`
   })
   const hiddenSubjects = new Set<One>()
   await forEach([...byEntity.values()], async (subjects) => {
-    if (!await mayView(entityOf(subjects[0]!))) for (const subject of subjects) hiddenSubjects.add(subject)
+    if (!(await mayView(entityOf(subjects[0]!)))) {
+      for (const subject of subjects) hiddenSubjects.add(subject)
+    }
   })
   return subjects.filter((subject) => !hiddenSubjects.has(subject))
 }
 
-function areSameEntities (a: Entity[], b: Entity[]): boolean {
-  return a.length === b.length && a.every(({ type, id }, index) => type === b[index]!.type && id === b[index]!.id)
+function areSameEntities(a: Entity[], b: Entity[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ type, id }, index) => type === b[index]!.type && id === b[index]!.id)
+  )
 }

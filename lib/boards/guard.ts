@@ -23,24 +23,29 @@ const CHECKED_MAX = 99
  * lock of each field that changes. So no save overwrites a field that is locked at that moment. Where the store has no
  * transactions Quoin reads the locks instead, and misses a lock that is taken between that read and the sending.
  */
-export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns {
+export function createGuardedTurns({ tickets, locks, model }: GuardDeps): Turns {
   /**
    * @throws {Failure} FIELD_LOCKED, with `details.locks`, when another user than `uid` holds one of the fields; without a
    *   uid, when anybody does. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
    */
-  async function permit ({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
+  async function permit({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
     const entities = inLanguage(lockedAs(edition, model), languageOf(edition, model), model)
     const checks = entities.flatMap((entity) => locks.checks(entity, fields.toSorted(), uid))
     const unmet = checks.length > CHECKED_MAX ? undefined : await ticket.renewIf(checks)
-    const lockViews = unmet?.map((record) => viewOf(lockedBy(record, entities), lockOf(record))) ??
-      (await locks.view(entities)).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
+    const lockViews =
+      unmet?.map((record) => viewOf(lockedBy(record, entities), lockOf(record))) ??
+      (await locks.view(entities)).filter(
+        (lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid)
+      )
     if (lockViews.length === 0) return
-    throw new Failure('FIELD_LOCKED', `Nothing was saved: ${lockViews.map(whose).join(', ')}`, { details: { locks: lockViews } })
+    throw new Failure('FIELD_LOCKED', `Nothing was saved: ${lockViews.map(whose).join(', ')}`, {
+      details: { locks: lockViews }
+    })
   }
 
   return {
     now: tickets.now,
-    async take (uuid, since, signal) {
+    async take(uuid, since, signal) {
       const ticket = await tickets.take(uuid, since, signal)
       return { ...ticket, permit: (change) => permit(change, ticket) }
     }
@@ -48,11 +53,11 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
 }
 
 /** Which of the entities a record locks. */
-function lockedBy ({ env_entityType_entityId: key }: Item, entities: Entity[]): Entity {
+function lockedBy({ env_entityType_entityId: key }: Item, entities: Entity[]): Entity {
   return entities.find(({ type, id }) => String(key).endsWith(`-${type}-${id}`))!
 }
 
 /** A record that another program wrote may lack any member but its key. */
-function whose ({ fieldName, userData }: Partial<LockView>): string {
+function whose({ fieldName, userData }: Partial<LockView>): string {
   return `${fieldName} is locked by ${userData?.name || (userData?.uid === undefined ? 'somebody' : `user ${userData.uid}`)}`
 }

@@ -16,24 +16,28 @@ export interface LockName {
 }
 
 /** Takes apart the id of a lock: `42`, or `42:es` where the content model names the language. */
-export function lockNameOf (id: string, { lockLanguages }: ContentModel): LockName {
+export function lockNameOf(id: string, { lockLanguages }: ContentModel): LockName {
   const end = id.lastIndexOf(':')
   const language = id.slice(end + 1)
   return end > 0 && lockLanguages.includes(language) ? { id: id.slice(0, end), language } : { id }
 }
 
 /** An entity without the language that its name may have. */
-export function withoutLanguage ({ type, id }: Entity, model: ContentModel): Entity {
+export function withoutLanguage({ type, id }: Entity, model: ContentModel): Entity {
   return { type, id: lockNameOf(id, model).id }
 }
 
 /** The names that an entity's locks may be under: its own, then one for each language. */
-export function inAllLanguages ({ type, id }: Entity, { lockLanguages }: ContentModel): Entity[] {
+export function inAllLanguages({ type, id }: Entity, { lockLanguages }: ContentModel): Entity[] {
   return [{ type, id }, ...lockLanguages.map((language) => ({ type, id: `${id}:${language}` }))]
 }
 
 /** Those of them whose locks matter to a translation: those of its language, and those that are on all languages. */
-export function inLanguage (entity: Entity, language: string | undefined, model: ContentModel): Entity[] {
+export function inLanguage(
+  entity: Entity,
+  language: string | undefined,
+  model: ContentModel
+): Entity[] {
   return inAllLanguages(entity, model).filter(({ id }) => {
     const name = lockNameOf(id, model)
     return name.language === undefined || name.language === language
@@ -41,14 +45,21 @@ export function inLanguage (entity: Entity, language: string | undefined, model:
 }
 
 /** The language that an edition is shown in. */
-export function languageOf (edition: EditionJson, { keys: { langcode } }: ContentModel): string | undefined {
+export function languageOf(
+  edition: EditionJson,
+  { keys: { langcode } }: ContentModel
+): string | undefined {
   return langcode === null ? undefined : languageCode(edition[langcode]?.[0]?.value)
 }
 
 /** The types of locks on entities whose ids the content model knows of. */
-export function knownLockTypes (model: ContentModel): Set<string> {
+export function knownLockTypes(model: ContentModel): Set<string> {
   const ofLists = Object.values(model.lists).map(({ entityType }) => entityType)
-  return new Set([model.entityType, ...ofLists, ...Object.keys(model.idKeys)].map((type) => lockType(type, model)))
+  return new Set(
+    [model.entityType, ...ofLists, ...Object.keys(model.idKeys)].map((type) =>
+      lockType(type, model)
+    )
+  )
 }
 
 /**
@@ -57,7 +68,12 @@ export function knownLockTypes (model: ContentModel): Set<string> {
  * @param isNamed whether entities of this type have both names
  * @throws {Failure} BAD_REQUEST with the right name, where that is known
  */
-export function checkLockName ({ type, id }: Entity, ids: EntityIds | undefined, isNamed: boolean, model: ContentModel): void {
+export function checkLockName(
+  { type, id }: Entity,
+  ids: EntityIds | undefined,
+  isNamed: boolean,
+  model: ContentModel
+): void {
   // Where the caller may not see the integer id its absence says nothing.
   const isKnown = ids !== undefined && (ids.id !== '' || model.lockIds === 'uuid' || !isNamed)
   const own = isKnown ? ownName(id, ids, model) : undefined
@@ -65,18 +81,23 @@ export function checkLockName ({ type, id }: Entity, ids: EntityIds | undefined,
   if (!isOther) return
   const kind = model.lockIds === 'id' ? 'integer id' : 'uuid, in lower case'
   const here = own === undefined ? '' : `, here ${own}`
-  throw new Failure('BAD_REQUEST', `Nothing was done: locks of ${type} go by the ${kind}${here} (lockIds of the content model)`)
+  throw new Failure(
+    'BAD_REQUEST',
+    `Nothing was done: locks of ${type} go by the ${kind}${here} (lockIds of the content model)`
+  )
 }
 
 /** What the locks of an entity are under. A type without integer ids goes by uuids. */
-function ownName (given: string, { id, uuid }: EntityIds, model: ContentModel): string {
+function ownName(given: string, { id, uuid }: EntityIds, model: ContentModel): string {
   const { language } = lockNameOf(given, model)
   const own = model.lockIds === 'id' && id !== '' ? id : uuid.toLowerCase()
   return language === undefined ? own : `${own}:${language}`
 }
 
 /** Whether an id looks like the name that locks do not go by: a uuid instead of an integer id, or the other way round. */
-function looksLikeOtherName (id: string, model: ContentModel): boolean {
+function looksLikeOtherName(id: string, model: ContentModel): boolean {
   const name = lockNameOf(id, model)
-  return model.lockIds === 'id' ? isUuid(name.id) : /^\d+$/.test(name.id) || name.id !== name.id.toLowerCase()
+  return model.lockIds === 'id'
+    ? isUuid(name.id)
+    : /^\d+$/.test(name.id) || name.id !== name.id.toLowerCase()
 }

@@ -10,64 +10,140 @@ const { payload: _payload, ...draft } = Draft.properties
 export const KeptDraft = Type.Object(draft, { $id: 'KeptDraft' })
 
 /** An edition's lock board. */
-export const LockBoard = Type.Object({
-  data: Type.Array(ref(LockView), { description: "The edition's own locks, then those of its articles in their order" }),
-  meta: Type.Object({
-    entities: Type.Integer({ description: 'How many entities are on the board: the edition and its articles' }),
-    count: Type.Integer({ description: 'How many locks are in data' })
-  })
-}, { $id: 'LockBoard', examples: [{ data: LockView.examples, meta: { entities: 13, count: 1 } }] })
+export const LockBoard = Type.Object(
+  {
+    data: Type.Array(ref(LockView), {
+      description: "The edition's own locks, then those of its articles in their order"
+    }),
+    meta: Type.Object({
+      entities: Type.Integer({
+        description: 'How many entities are on the board: the edition and its articles'
+      }),
+      count: Type.Integer({ description: 'How many locks are in data' })
+    })
+  },
+  { $id: 'LockBoard', examples: [{ data: LockView.examples, meta: { entities: 13, count: 1 } }] }
+)
 export type LockBoard = Static<typeof LockBoard>
 
 /** What an editor should know of before an edition is closed. */
-export const Finding = Type.Object({
-  code: Type.Unsafe<FindingCode>({ type: 'string', enum: [...FINDING_CODES] }),
-  message: Type.String({ description: 'A sentence for an editor' }),
-  entityType: Type.String({ description: 'Type and id of what it is about: the edition or an article, as locks name it' }),
-  entityId: Type.String(),
-  fieldName: Type.Optional(Type.String()),
-  lock: Type.Optional(ref(LockView)),
-  draft: Type.Optional(ref(KeptDraft))
-}, { $id: 'Finding', examples: [{ code: 'ARTICLE_UNPUBLISHED', message: 'Node 20 is not published', entityType: 'node', entityId: '20' }] })
+export const Finding = Type.Object(
+  {
+    code: Type.Unsafe<FindingCode>({ type: 'string', enum: [...FINDING_CODES] }),
+    message: Type.String({ description: 'A sentence for an editor' }),
+    entityType: Type.String({
+      description: 'Type and id of what it is about: the edition or an article, as locks name it'
+    }),
+    entityId: Type.String(),
+    fieldName: Type.Optional(Type.String()),
+    lock: Type.Optional(ref(LockView)),
+    draft: Type.Optional(ref(KeptDraft))
+  },
+  {
+    $id: 'Finding',
+    examples: [
+      {
+        code: 'ARTICLE_UNPUBLISHED',
+        message: 'Node 20 is not published',
+        entityType: 'node',
+        entityId: '20'
+      }
+    ]
+  }
+)
 export type Finding = Static<typeof Finding>
 
-export const Readiness = Type.Object({
-  ready: Type.Boolean({ description: 'Whether there are no blockers' }),
-  blockers: Type.Array(ref(Finding), { description: 'The findings that keep the edition from being closed. The content model says which ones do' }),
-  warnings: Type.Array(ref(Finding), { description: 'The other findings, for the editor to know' })
-}, { $id: 'Readiness', examples: [{ ready: false, blockers: Finding.examples, warnings: [] }] })
+export const Readiness = Type.Object(
+  {
+    ready: Type.Boolean({ description: 'Whether there are no blockers' }),
+    blockers: Type.Array(ref(Finding), {
+      description:
+        'The findings that keep the edition from being closed. The content model says which ones do'
+    }),
+    warnings: Type.Array(ref(Finding), {
+      description: 'The other findings, for the editor to know'
+    })
+  },
+  { $id: 'Readiness', examples: [{ ready: false, blockers: Finding.examples, warnings: [] }] }
+)
 export type Readiness = Static<typeof Readiness>
 
-export const Closed = Type.Object({
-  data: Edition,
-  meta: Type.Object({ since: Type.Union([Type.Array(ref(Finding)), Type.Null()], { description: 'The findings that are new since the check; null if Quoin could not check again after the save' }) })
-}, { description: 'The edition as it is now, with all its fields', examples: [{ data: Edition['examples'][0], meta: { since: [] } }] })
+export const Closed = Type.Object(
+  {
+    data: Edition,
+    meta: Type.Object({
+      since: Type.Union([Type.Array(ref(Finding)), Type.Null()], {
+        description:
+          'The findings that are new since the check; null if Quoin could not check again after the save'
+      })
+    })
+  },
+  {
+    description: 'The edition as it is now, with all its fields',
+    examples: [{ data: Edition['examples'][0], meta: { since: [] } }]
+  }
+)
 export type Closed = Static<typeof Closed>
 
 /** Lists by the uuids of rows. */
-function byUuid<T extends TSchema> (item: T, description: string) {
-  return Type.Unsafe<Record<string, Array<Static<T>>>>({ type: 'object', additionalProperties: Type.Array(item), description })
+function byUuid<T extends TSchema>(item: T, description: string) {
+  return Type.Unsafe<Record<string, Array<Static<T>>>>({
+    type: 'object',
+    additionalProperties: Type.Array(item),
+    description
+  })
 }
 
 /** One page of editions, or of what they are made of. */
-export const EditionList = Type.Object({
-  data: Type.Array(Edition),
-  meta: Type.Object({
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-    hasMore: Type.Boolean(),
-    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many rows there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null' }),
-    placed: Type.Optional(byUuid(Placement, 'With placed=1: by the uuid of each row, the editions that hold it and that the caller may see, the newest first')),
-    locks: Type.Optional(Type.Union([byUuid(ref(LockView), 'By the uuid of each row, the locks on it; an empty list where there are none'), Type.Null()], { description: 'With locks=1; null while the lock store does not answer' }))
-  }),
-  links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
-}, {
-  description: 'One page, newest first',
-  examples: [{
-    data: Edition['examples'],
-    meta: { limit: 1, offset: 0, hasMore: true, total: null },
-    links: { self: '/api/collections/daily?limit=1&offset=0', next: '/api/collections/daily?limit=1&offset=1' }
-  }]
-})
+export const EditionList = Type.Object(
+  {
+    data: Type.Array(Edition),
+    meta: Type.Object({
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+      hasMore: Type.Boolean(),
+      total: Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'How many rows there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null'
+      }),
+      placed: Type.Optional(
+        byUuid(
+          Placement,
+          'With placed=1: by the uuid of each row, the editions that hold it and that the caller may see, the newest first'
+        )
+      ),
+      locks: Type.Optional(
+        Type.Union(
+          [
+            byUuid(
+              ref(LockView),
+              'By the uuid of each row, the locks on it; an empty list where there are none'
+            ),
+            Type.Null()
+          ],
+          { description: 'With locks=1; null while the lock store does not answer' }
+        )
+      )
+    }),
+    links: Type.Object({
+      self: Type.String(),
+      next: Type.Optional(Type.String()),
+      prev: Type.Optional(Type.String())
+    })
+  },
+  {
+    description: 'One page, newest first',
+    examples: [
+      {
+        data: Edition['examples'],
+        meta: { limit: 1, offset: 0, hasMore: true, total: null },
+        links: {
+          self: '/api/collections/daily?limit=1&offset=0',
+          next: '/api/collections/daily?limit=1&offset=1'
+        }
+      }
+    ]
+  }
+)
 
 export type EditionList = Static<typeof EditionList>

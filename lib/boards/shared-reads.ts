@@ -4,10 +4,10 @@ import { readKey } from '../jsonapi/credentials.ts'
 /** One reader of a shared read. */
 export interface SharedRead<T> {
   /** The newest answer; a new one if that is too old or was forgotten. A failure counts as an answer. */
-  ask (): Promise<T>
+  ask(): Promise<T>
   /** Makes the next reader ask again. */
-  forget (): void
-  leave (): void
+  forget(): void
+  leave(): void
 }
 
 interface SharedEntry<T> {
@@ -21,14 +21,19 @@ interface SharedEntry<T> {
  * all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
-export function createSharedReads<T> (now = () => performance.now()) {
+export function createSharedReads<T>(now = () => performance.now()) {
   const reads = new Map<string, SharedEntry<T>>()
 
   /**
    * @param name of what is read
    * @param lastsMs milliseconds for which an answer serves, from its question on
    */
-  return function join (name: string, caller: Caller, lastsMs: number, read: (caller: Caller) => Promise<T>): SharedRead<T> {
+  return function join(
+    name: string,
+    caller: Caller,
+    lastsMs: number,
+    read: (caller: Caller) => Promise<T>
+  ): SharedRead<T> {
     const key = readKey(name, caller)
     const entry = reads.get(key) ?? { readers: 0, askedAt: 0 }
     // Header fields alone: a read for many must not end when the one who began it hangs up.
@@ -38,14 +43,16 @@ export function createSharedReads<T> (now = () => performance.now()) {
     reads.set(key, entry)
 
     return {
-      ask () {
+      ask() {
         if (entry.answer && now() - entry.askedAt < lastsMs) return entry.answer
         entry.askedAt = now()
         entry.answer = read(headers)
         return entry.answer
       },
-      forget () { delete entry.answer },
-      leave () {
+      forget() {
+        delete entry.answer
+      },
+      leave() {
         if (!isJoined) return
         isJoined = false
         if (--entry.readers === 0) reads.delete(key)

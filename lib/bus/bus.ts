@@ -11,10 +11,10 @@ export interface Wire {
    * @param received gets every text
    * @param connected gets whether texts can be sent and received, after each change
    */
-  open (received: (text: string) => void, connected: (isConnected: boolean) => void): void
+  open(received: (text: string) => void, connected: (isConnected: boolean) => void): void
   /** Rejects where the text was not sent, or nobody knows. */
-  send (text: string): Promise<unknown>
-  close (): void
+  send(text: string): Promise<unknown>
+  close(): void
 }
 
 export interface BusOptions {
@@ -68,7 +68,13 @@ const Message = Type.Object({
  * The others hear these beats too. An instance that was heard for a while, and then falls silent without a goodbye, may be cut
  * off from the bus and still write to the table. Until it comes back, nobody knows of all writes by the bus alone.
  */
-export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence = () => {}, forgetMs = Infinity }: BusOptions) {
+export function createBus({
+  wire,
+  beatMs = 1000,
+  onChange = () => {},
+  onSilence = () => {},
+  forgetMs = Infinity
+}: BusOptions) {
   const name = randomBytes(9).toString('base64url')
   const topics = new Map<string, (body: unknown) => boolean>()
   const listeners = new Set<() => void>()
@@ -83,7 +89,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
   let roundTripMs: number | undefined
   let underWay = 0
 
-  function setState (up: boolean, reason: string): void {
+  function setState(up: boolean, reason: string): void {
     if (up === isUp) return
     isUp = up
     if (up) listenAnew(peers)
@@ -92,7 +98,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     for (const listener of listeners) listener()
   }
 
-  function lookForSilence (): void {
+  function lookForSilence(): void {
     const before = silent
     silent = countSilent(peers)
     if (silent === before) return
@@ -100,28 +106,40 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     if (silent === 0 || before === 0) for (const listener of listeners) listener()
   }
 
-  function textOf (topic: string, body: unknown): string {
+  function textOf(topic: string, body: unknown): string {
     return JSON.stringify({ v: VERSION, from: name, topic, body })
   }
 
-  function send (topic: string, body: unknown): boolean {
+  function send(topic: string, body: unknown): boolean {
     const text = textOf(topic, body)
     if (text.length > LENGTH || underWay >= UNDER_WAY) {
       counts.lost++
       return false
     }
     underWay++
-    wire.send(text).then(() => { counts.sent++ }, () => { counts.lost++ }).finally(() => { underWay-- })
+    wire
+      .send(text)
+      .then(
+        () => {
+          counts.sent++
+        },
+        () => {
+          counts.lost++
+        }
+      )
+      .finally(() => {
+        underWay--
+      })
     return true
   }
 
-  function receive (text: string): void {
+  function receive(text: string): void {
     counts.received++
     if (!isTaken(text)) counts.ignored++
   }
 
   /** Whether a text is a message, from another instance or this one. A malformed text does no harm. */
-  function isTaken (text: string): boolean {
+  function isTaken(text: string): boolean {
     if (text.length > LENGTH) return false
     try {
       const message: unknown = JSON.parse(text)
@@ -133,14 +151,14 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     }
   }
 
-  function isOfPeer ({ from, topic, body }: Static<typeof Message>): boolean {
+  function isOfPeer({ from, topic, body }: Static<typeof Message>): boolean {
     if (topic === 'beat') hearBeat(peers, from)
     else if (topic === 'bye') hearGoodbye(peers, from)
     else return topics.get(topic)?.(body) ?? false
     return true
   }
 
-  function isOwnBeat (body: unknown): boolean {
+  function isOwnBeat(body: unknown): boolean {
     const sentAt = beats.get(body as string)
     if (sentAt === undefined) return false
     beats.delete(body as string)
@@ -153,9 +171,11 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     return true
   }
 
-  function beat (): void {
+  function beat(): void {
     if (!isConnected) return
-    if (performance.now() - heardAt > PATIENCE * beatMs) setState(false, 'its beats do not come back in time')
+    if (performance.now() - heardAt > PATIENCE * beatMs) {
+      setState(false, 'its beats do not come back in time')
+    }
     if (isUp) lookForSilence()
     const id = randomBytes(6).toString('base64url')
     beats.set(id, performance.now())
@@ -163,27 +183,33 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     send('beat', id)
   }
 
-  function setConnected (now: boolean): void {
+  function setConnected(now: boolean): void {
     isConnected = now
     beats.clear()
     if (now) beat()
     else setState(false, 'the connection is lost')
   }
 
-  async function sayGoodbye (): Promise<void> {
+  async function sayGoodbye(): Promise<void> {
     const over = new AbortController()
-    const said = wire.send(textOf('bye', null)).catch(() => {}).finally(() => over.abort())
-    await Promise.race([said, sleep(GOODBYE_MS, undefined, { signal: over.signal }).catch(() => {})])
+    const said = wire
+      .send(textOf('bye', null))
+      .catch(() => {})
+      .finally(() => over.abort())
+    await Promise.race([
+      said,
+      sleep(GOODBYE_MS, undefined, { signal: over.signal }).catch(() => {})
+    ])
   }
 
   return {
     /** Connects. Before that nothing is sent or heard. */
-    start (): void {
+    start(): void {
       timer = setInterval(beat, beatMs)
       wire.open(receive, setConnected)
     },
     /** Says goodbye and disconnects. To be called when nothing is written any more. */
-    async close (): Promise<void> {
+    async close(): Promise<void> {
       clearInterval(timer)
       const wasConnected = isConnected
       setConnected(false)
@@ -195,7 +221,11 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
      * @param schema what its messages have to be; others are ignored
      * @param hear gets those of other instances
      */
-    topic<T extends TSchema>(topic: string, schema: T, hear: (body: Static<T>) => void): Tell<Static<T>> {
+    topic<T extends TSchema>(
+      topic: string,
+      schema: T,
+      hear: (body: Static<T>) => void
+    ): Tell<Static<T>> {
       topics.set(topic, (body) => {
         if (!Value.Check(schema, body)) return false
         hear(body)
@@ -210,7 +240,9 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     /** How many instances have fallen silent without a goodbye. */
     silent: () => silent,
     /** Calls the listener whenever the bus comes up or goes down, or begins or ceases to hear all instances. */
-    onChange: (listener: () => void): void => { listeners.add(listener) },
+    onChange: (listener: () => void): void => {
+      listeners.add(listener)
+    },
     counts: (): Readonly<MessageCounts> => counts,
     /** The time that the last beat took, in milliseconds; undefined while the bus is down. */
     roundTripMs: () => roundTripMs

@@ -21,12 +21,12 @@ export interface Peers {
   byName: Map<string, Peer>
 }
 
-export function createPeers (beatMs: number, forgetMs: number): Peers {
+export function createPeers(beatMs: number, forgetMs: number): Peers {
   return { beatMs, forgetMs, byName: new Map() }
 }
 
 /** A beat of a peer was heard. Beats that come in one heap count once. */
-export function hearBeat ({ beatMs, byName }: Peers, name: string): void {
+export function hearBeat({ beatMs, byName }: Peers, name: string): void {
   const now = performance.now()
   const peer = byName.get(name)
   if (!peer) {
@@ -38,17 +38,17 @@ export function hearBeat ({ beatMs, byName }: Peers, name: string): void {
 }
 
 /** A peer has said that it leaves: its silence means nothing. */
-export function hearGoodbye ({ byName }: Peers, name: string): void {
+export function hearGoodbye({ byName }: Peers, name: string): void {
   byName.delete(name)
 }
 
 /** This instance hears again after it was cut off itself: who is silent shows only from now on. */
-export function listenAnew ({ byName }: Peers): void {
+export function listenAnew({ byName }: Peers): void {
   for (const peer of byName.values()) if (!peer.isSilent) peer.heardAt = performance.now()
 }
 
 /** Looks who has fallen silent, and forgets those that have been so for long. @returns how many are silent */
-export function countSilent ({ beatMs, forgetMs, byName }: Peers): number {
+export function countSilent({ beatMs, forgetMs, byName }: Peers): number {
   const now = performance.now()
   let silent = 0
   for (const [name, peer] of byName) {

@@ -33,7 +33,11 @@ export interface RedisServer {
  * @param channel where to publish and to listen
  * @param onError told of every failure of a connection
  */
-export async function openRedis (url: string, channel: string, onError: (error: Error) => void): Promise<RedisServer> {
+export async function openRedis(
+  url: string,
+  channel: string,
+  onError: (error: Error) => void
+): Promise<RedisServer> {
   const { Redis } = await import('ioredis')
   const commands = new Redis(url, { ...OPTIONS, commandTimeout: TIMEOUT_MS })
   const listener = new Redis(url, { ...OPTIONS, autoResubscribe: false })
@@ -43,7 +47,7 @@ export async function openRedis (url: string, channel: string, onError: (error: 
   return {
     commands,
     wire: {
-      open (onMessage, onState) {
+      open(onMessage, onState) {
         const tell = () => onState(isSubscribed && commands.status === 'ready')
         for (const connection of connections) {
           connection.on('error', onError)
@@ -63,7 +67,7 @@ export async function openRedis (url: string, channel: string, onError: (error: 
         for (const connection of connections) connection.connect().catch(onError)
       },
       send: (text) => commands.publish(channel, text),
-      close () {
+      close() {
         for (const connection of connections) connection.disconnect()
       }
     }
@@ -74,12 +78,20 @@ export async function openRedis (url: string, channel: string, onError: (error: 
  * Connects to a Redis or Valkey for commands, with one try.
  * @throws {Error} with what is in the way
  */
-export async function connectOnce (url: string): Promise<Redis> {
+export async function connectOnce(url: string): Promise<Redis> {
   const { Redis } = await import('ioredis')
-  const connection = new Redis(url, { ...OPTIONS, commandTimeout: TIMEOUT_MS, retryStrategy: () => null })
+  const connection = new Redis(url, {
+    ...OPTIONS,
+    commandTimeout: TIMEOUT_MS,
+    retryStrategy: () => null
+  })
   let obstacle: Error | undefined
-  connection.on('error', (error: Error) => { obstacle ??= error })
-  await connection.connect().catch((error: Error) => { obstacle ??= error })
+  connection.on('error', (error: Error) => {
+    obstacle ??= error
+  })
+  await connection.connect().catch((error: Error) => {
+    obstacle ??= error
+  })
   if (!obstacle) return connection
   connection.disconnect()
   throw obstacle

@@ -17,11 +17,11 @@ export interface DeskFile {
 /** The languages of the desk. The first is for users who ask for none of them. */
 export const LANGUAGES = ['en', 'de', 'fr'] as const
 
-export type Language = typeof LANGUAGES[number]
+export type Language = (typeof LANGUAGES)[number]
 
 export interface Sources {
   /** The page in a language, with what it has to know of the service. */
-  page: (language: Language, settings: object) => { body: string, etag: string }
+  page: (language: Language, settings: object) => { body: string; etag: string }
   /** The hash of the script that the page has in it, as a Content-Security-Policy names it. */
   inlineHash: string
   /** By name. The name has a hash of the content, so other content has another name. */
@@ -44,7 +44,7 @@ const types: Record<string, string> = {
 const compress = promisify(gzip)
 
 /** All that is served, made when somebody first asks and then kept, for all instances in this process. */
-export function readSources (): Promise<Sources> {
+export function readSources(): Promise<Sources> {
   sources ??= bundle()
   return sources
 }
@@ -60,30 +60,46 @@ interface Bundles {
   /** The script that the page has in it. */
   early: string
   /** For each language one script of the page's modules, the client and lit-html, and another of each module that is imported when it is needed. */
-  scripts: Array<{ language: Language, outputFiles: OutputFile[], page: string }>
+  scripts: Array<{ language: Language; outputFiles: OutputFile[]; page: string }>
 }
 
-async function buildAll (): Promise<Bundles> {
+async function buildAll(): Promise<Bundles> {
   // It takes 4 ms of CPU and 2 MiB to load, which a service without the desk does not need.
   const { build } = await import('esbuild')
-  const options = { outdir: DESK, absWorkingDir: DESK, write: false, metafile: true, bundle: true, minify: true, charset: 'utf8', target: 'es2022', tsconfigRaw: '{}', logLevel: 'silent' } as const
-  const buildScripts = (language: Language) => build({
-    ...options,
-    entryPoints: [join(DESK, 'main.ts')],
-    // Code that scripts share would become a script of its own, and one more request. This way they share the page's script.
-    inject: [join(DESK, 'main.ts')],
-    splitting: true,
-    format: 'esm',
-    plugins: [{
-      name: 'one language',
-      setup ({ onLoad }) {
-        onLoad({ filter: TEXTS }, ({ path }) => {
-          const [, other] = TEXTS.exec(path)!
-          return other === language ? undefined : { contents: `export const ${other} = undefined` }
-        })
-      }
-    }]
-  })
+  const options = {
+    outdir: DESK,
+    absWorkingDir: DESK,
+    write: false,
+    metafile: true,
+    bundle: true,
+    minify: true,
+    charset: 'utf8',
+    target: 'es2022',
+    tsconfigRaw: '{}',
+    logLevel: 'silent'
+  } as const
+  const buildScripts = (language: Language) =>
+    build({
+      ...options,
+      entryPoints: [join(DESK, 'main.ts')],
+      // Code that scripts share would become a script of its own, and one more request. This way they share the page's script.
+      inject: [join(DESK, 'main.ts')],
+      splitting: true,
+      format: 'esm',
+      plugins: [
+        {
+          name: 'one language',
+          setup({ onLoad }) {
+            onLoad({ filter: TEXTS }, ({ path }) => {
+              const [, other] = TEXTS.exec(path)!
+              return other === language
+                ? undefined
+                : { contents: `export const ${other} = undefined` }
+            })
+          }
+        }
+      ]
+    })
   const [styles, early, ...builds] = await Promise.all([
     build({ ...options, entryPoints: [join(DESK, 'desk.css')] }),
     build({ ...options, entryPoints: [join(DESK, 'early.ts')], format: 'iife' }),
@@ -92,18 +108,26 @@ async function buildAll (): Promise<Bundles> {
   return {
     styles: styles.outputFiles[0]!.text,
     early: early.outputFiles[0]!.text.trim(),
-    scripts: builds.map(({ outputFiles, metafile }, index) => ({ language: LANGUAGES[index]!, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }))
+    scripts: builds.map(({ outputFiles, metafile }, index) => ({
+      language: LANGUAGES[index]!,
+      outputFiles,
+      page: metafile.outputs['main.js']!.imports[0]!.path
+    }))
   }
 }
 
 /** Gives what esbuild has made its names and compresses it, and makes the page of each language. */
-async function bundle (): Promise<Sources> {
+async function bundle(): Promise<Sources> {
   const { styles, early, scripts } = await buildAll()
   const files = new Map<string, DeskFile>()
-  async function add (name: string, text: string, hash = hashOf(text)): Promise<string> {
+  async function add(name: string, text: string, hash = hashOf(text)): Promise<string> {
     const body = Buffer.from(text)
     const hashedName = nameWith(hash, name)
-    files.set(hashedName, { type: types[extname(name)]!, body, gzipped: await compress(body, { level: 9 }) })
+    files.set(hashedName, {
+      type: types[extname(name)]!,
+      body,
+      gzipped: await compress(body, { level: 9 })
+    })
     return hashedName
   }
   const [icon, style] = await Promise.all([
@@ -115,22 +139,39 @@ async function bundle (): Promise<Sources> {
   const picture = `data:image/svg+xml,${encodeURIComponent(files.get(icon)!.body.toString())}`
   const pages = new Map<Language, string>()
   for (const { language, outputFiles, page } of scripts) {
-    const names: Record<string, string> = { 'desk.css': style, 'main.ts': await addScripts(outputFiles, page) }
-    pages.set(language, html
-      .replace(`${FILES}desk/icon.svg`, () => picture)
-      .replace('<script></script>', () => `<script>${early}</script>`)
-      .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
-      .replace('lang="en"', `lang="${language}"`))
+    const names: Record<string, string> = {
+      'desk.css': style,
+      'main.ts': await addScripts(outputFiles, page)
+    }
+    pages.set(
+      language,
+      html
+        .replace(`${FILES}desk/icon.svg`, () => picture)
+        .replace('<script></script>', () => `<script>${early}</script>`)
+        .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+        .replace('lang="en"', `lang="${language}"`)
+    )
   }
 
   /** @returns the name of the page's script */
-  async function addScripts (outputFiles: OutputFile[], page: string): Promise<string> {
-    const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
+  async function addScripts(outputFiles: OutputFile[], page: string): Promise<string> {
+    const scripts = outputFiles
+      .map(({ path, text }) => ({ name: basename(path), text }))
       .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
     // They name each other, so each has the hash of all.
     const hash = hashOf(scripts.map(({ text }) => text).join(''))
-    const plain = new Map(scripts.map(({ name }) => [name, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')]))
-    const withLinks = (text: string) => scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${nameWith(hash, plain.get(name)!)}"`), text)
+    const plain = new Map(
+      scripts.map(({ name }) => [
+        name,
+        name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')
+      ])
+    )
+    const withLinks = (text: string) =>
+      scripts.reduce(
+        (text, { name }) =>
+          text.replaceAll(`"./${name}"`, `"./${nameWith(hash, plain.get(name)!)}"`),
+        text
+      )
     for (const { name, text } of scripts) await add(plain.get(name)!, withLinks(text), hash)
     return nameWith(hash, 'desk.js')
   }
@@ -139,8 +180,11 @@ async function bundle (): Promise<Sources> {
     files,
     icon,
     inlineHash: `'sha256-${createHash('sha256').update(early).digest('base64')}'`,
-    page (language, settings) {
-      const text = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+    page(language, settings) {
+      const text = JSON.stringify(settings)
+        .replaceAll('&', '&amp;')
+        .replaceAll('"', '&quot;')
+        .replaceAll('<', '&lt;')
       const body = pages.get(language)!.replace('<html ', () => `<html data-settings="${text}" `)
       return { body, etag: `"${hashOf(body)}"` }
     }
@@ -148,11 +192,15 @@ async function bundle (): Promise<Sources> {
 }
 
 /** `desk-4fTx0bQ9.js` of `desk.js` */
-function nameWith (hash: string, name: string): string {
+function nameWith(hash: string, name: string): string {
   const extension = extname(name)
   return `${basename(name, extension)}-${hash.slice(0, 12)}${extension}`
 }
 
-function hashOf (content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 22)
+function hashOf(content: string | Buffer): string {
+  return createHash('sha256')
+    .update(content)
+    .digest('base64url')
+    .replaceAll(/[-_]/g, '')
+    .slice(0, 22)
 }

@@ -25,11 +25,18 @@ export interface CmsToCheck {
   model: ContentModel
 }
 
-const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and asks as anonymous; ' +
+const ANONYMOUS =
+  'CMS_AUTH is passthrough, so the doctor has no credentials and asks as anonymous; ' +
   `CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('doctor')} asks as one of your users`
 
 /** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
-export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Diagnosis> {
+export async function* checkCms({
+  http,
+  url,
+  jsonapiPath,
+  account,
+  model
+}: CmsToCheck): AsyncGenerator<Diagnosis> {
   const at = { http, jsonapiPath, languages: model.languages }
   const anonymous = createJsonapi(at)
   try {
@@ -38,16 +45,26 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
     const login = account && { account: loggedInOnce(account) }
     const cms = login ? createJsonapi({ ...at, ...login }) : anonymous
     const catalog = createCatalog({ cms, model })
-    const name = account ? yield * identity(cms, () => catalog.all({})) : 'anonymous'
+    const name = account ? yield* identity(cms, () => catalog.all({})) : 'anonymous'
     if (!account) yield unchecked('CMS account', ANONYMOUS)
     const visitor = { cms, catalog, name, isAnonymous: account === undefined }
     const collections = await catalog.editions({})
-    yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
-    yield * writes(visitor, collections, model.keys.uuid)
-    yield * checkEditions(visitor, collections, model)
-    yield * checkLists(visitor, model, new URL(url).origin)
+    yield ok(
+      `editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`
+    )
+    yield* writes(visitor, collections, model.keys.uuid)
+    yield* checkEditions(visitor, collections, model)
+    yield* checkLists(visitor, model, new URL(url).origin)
     const ask = createAsk({ http, jsonapiPath, ...login })
-    yield * checkModel(await surveySite(ask, model.entityType, await collectionsOf(ask), Object.keys(model.languages ?? {})), model)
+    yield* checkModel(
+      await surveySite(
+        ask,
+        model.entityType,
+        await collectionsOf(ask),
+        Object.keys(model.languages ?? {})
+      ),
+      model
+    )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)
@@ -56,17 +73,26 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
 }
 
 /** What the entry point's answer says. @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's */
-export function entryPointDiagnosis ({ status, document }: JsonapiAnswer, address: string): Diagnosis {
-  if (status === 401 || status === 403) return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
+export function entryPointDiagnosis(
+  { status, document }: JsonapiAnswer,
+  address: string
+): Diagnosis {
+  if (status === 401 || status === 403) {
+    return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
+  }
   const { jsonapi } = document as Document & { jsonapi?: unknown }
   if (status >= 400 || !isObject(jsonapi)) {
-    throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered JSON, but not as Drupal's JSON:API does", { cause: new Error(`the CMS answered ${status}`) })
+    throw new Failure(
+      'CMS_INVALID_RESPONSE',
+      "The CMS answered JSON, but not as Drupal's JSON:API does",
+      { cause: new Error(`the CMS answered ${status}`) }
+    )
   }
   return ok(`CMS: ${address} answers as JSON:API ${String(jsonapi.version)}`)
 }
 
 /** Five wrong logins lock an address out of Drupal: whatever is refused later, the doctor does not log in again. */
-export function loggedInOnce ({ credentials }: Account): Account {
+export function loggedInOnce({ credentials }: Account): Account {
   return { credentials, renew: async () => false }
 }
 
@@ -74,28 +100,38 @@ export function loggedInOnce ({ credentials }: Account): Account {
  * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
  * only for those who may administer users.
  */
-export async function * identity (cms: Jsonapi, collections: () => Promise<Collection[]>): AsyncGenerator<Diagnosis, string> {
+export async function* identity(
+  cms: Jsonapi,
+  collections: () => Promise<Collection[]>
+): AsyncGenerator<Diagnosis, string> {
   const entry = await cms.request({ path: '', caller: {} })
   if (entry.status >= 400) throw refusal(entry)
   const me = userIn(entry.document)?.id
   if (typeof me !== 'string') {
-    yield wrong('CMS account: Drupal accepts it, but its entry point does not say who it is (meta.links.me)', 'see which module changes it')
+    yield wrong(
+      'CMS account: Drupal accepts it, but its entry point does not say who it is (meta.links.me)',
+      'see which module changes it'
+    )
     return 'the account'
   }
   const users = (await collections()).find(({ entityType }) => entityType === 'user')
-  const answer = users && await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} })
+  const answer =
+    users && (await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} }))
   const user = answer && oneResource(answer.document)
   const name = String(user?.attributes?.display_name ?? user?.attributes?.name ?? me)
   yield ok(`CMS account: Drupal takes it for the user ${name}`)
   const roles = user?.relationships?.roles
   yield roles
-    ? ok(`CMS account: its roles are ${['authenticated', ...identifiers(roles).map(({ id, meta }) => String(meta?.drupal_internal__target_id ?? id))].join(', ')}`)
+    ? ok(
+        `CMS account: its roles are ${['authenticated', ...identifiers(roles).map(({ id, meta }) => String(meta?.drupal_internal__target_id ?? id))].join(', ')}`
+      )
     : unchecked('roles of the CMS account', 'Drupal does not show them to the user itself')
   return name
 }
 
 /** Source: Drupal\jsonapi\Controller\EntityResource::entityExists(), which looks for the key by this name. */
-const NO_CREATE = 'let the entity type call it uuid, or create editions in Drupal; Quoin reads and changes them'
+const NO_CREATE =
+  'let the entity type call it uuid, or create editions in Drupal; Quoin reads and changes them'
 
 /**
  * Whether JSON:API takes writes, and of whom, without writing. A document without `data` creates nothing: Drupal refuses it
@@ -103,11 +139,17 @@ const NO_CREATE = 'let the entity type call it uuid, or create editions in Drupa
  * last (400) because it names no type. Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
  * _entity_create_access), Normalizer\JsonApiDocumentTopLevelNormalizer::validateRequestBody().
  */
-async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[], uuidKey: string): AsyncGenerator<Diagnosis> {
-  const answers = await Promise.all(collections.map(async ({ path, bundle }) => {
-    const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
-    return { bundle, status: answer.status, failure: refusal(answer) }
-  }))
+async function* writes(
+  { cms, name, isAnonymous }: Visitor,
+  collections: Collection[],
+  uuidKey: string
+): AsyncGenerator<Diagnosis> {
+  const answers = await Promise.all(
+    collections.map(async ({ path, bundle }) => {
+      const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
+      return { bundle, status: answer.status, failure: refusal(answer) }
+    })
+  )
   const readOnly = answers.find(({ failure }) => failure.code === 'CMS_READ_ONLY')
   if (readOnly) {
     yield cmsAdvice(readOnly.failure, '')
@@ -116,9 +158,23 @@ async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Colle
   yield ok('writing: JSON:API takes writes')
   for (const { bundle, status, failure } of answers) {
     const isDenied = status === 401 || status === 403
-    if (status === 400) yield uuidKey === 'uuid' ? ok(`writing: ${name} may create ${bundle}`) : wrong(`writing: Drupal's JSON:API cannot create ${bundle}, as the key uuid of its entity type is called ${uuidKey}`, NO_CREATE)
-    else if (isDenied && isAnonymous) yield unchecked(`writing: who may create ${bundle}`, 'anonymous may not, others were not asked')
-    else if (isDenied) yield wrong(`writing: ${name} may not create ${bundle} (${failure.message})`, 'give the user the permission if Quoin is to create editions')
-    else yield cmsAdvice(failure, '')
+    if (status === 400) {
+      yield uuidKey === 'uuid'
+        ? ok(`writing: ${name} may create ${bundle}`)
+        : wrong(
+            `writing: Drupal's JSON:API cannot create ${bundle}, as the key uuid of its entity type is called ${uuidKey}`,
+            NO_CREATE
+          )
+    } else if (isDenied && isAnonymous) {
+      yield unchecked(
+        `writing: who may create ${bundle}`,
+        'anonymous may not, others were not asked'
+      )
+    } else if (isDenied) {
+      yield wrong(
+        `writing: ${name} may not create ${bundle} (${failure.message})`,
+        'give the user the permission if Quoin is to create editions'
+      )
+    } else yield cmsAdvice(failure, '')
   }
 }

@@ -19,48 +19,73 @@ export interface Visitor {
 }
 
 /** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
-export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Diagnosis> {
+export async function* checkEditions(
+  visitor: Visitor,
+  collections: Collection[],
+  model: ContentModel
+): AsyncGenerator<Diagnosis> {
   const shapes = createShapes(model)
   for (const collection of collections) {
     const document = await firstPage(visitor, collection, model)
     resources(document).forEach(shapes.learn)
     yield visibleEditions(visitor, collection, document)
   }
-  const shapesByBundle = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
-    .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
-  for (const { bundle, shape } of shapesByBundle) yield * fields(bundle, shape, model)
-  if (shapesByBundle.length > 0) yield * references(shapesByBundle.map(({ shape }) => shape), model)
-  yield shapesByBundle.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'no edition can be seen')
+  const shapesByBundle = collections
+    .flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
+    .filter((one): one is { bundle: string; shape: Shape } => one.shape !== undefined)
+  for (const { bundle, shape } of shapesByBundle) yield* fields(bundle, shape, model)
+  if (shapesByBundle.length > 0) {
+    yield* references(
+      shapesByBundle.map(({ shape }) => shape),
+      model
+    )
+  }
+  yield shapesByBundle.length > 0
+    ? await filters(visitor, collections, model)
+    : unchecked('filters', 'no edition can be seen')
   yield await bundleLabels(visitor, model)
   yield await typeLabels(visitor, model)
 }
 
-async function firstPage ({ cms }: Visitor, { path }: Collection, model: ContentModel): Promise<Document> {
+async function firstPage(
+  { cms }: Visitor,
+  { path }: Collection,
+  model: ContentModel
+): Promise<Document> {
   const answer = await cms.request({ path, query: pageQuery(0, PAGE_MAX, model), caller: {} })
   if (answer.status >= 400) throw refusal(answer)
   return answer.document
 }
 
-function visibleEditions ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Diagnosis {
+function visibleEditions(
+  { name, isAnonymous }: Visitor,
+  { bundle }: Collection,
+  document: Document
+): Diagnosis {
   const count = resources(document).length
   const hiddenCount = omittedCount(document)
   const hiddenNote = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
   const pagesNote = document.links?.next === undefined ? '' : ', and there are more pages'
   const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiddenNote}${pagesNote}`
   if (count > 0) return ok(what)
-  if (hiddenCount > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
+  if (hiddenCount > 0 && !isAnonymous) {
+    return wrong(what, 'give the user the permission to view them')
+  }
   return unchecked(what, 'so their fields were not checked')
 }
 
 /** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
-function omittedCount ({ meta }: Document): number {
+function omittedCount({ meta }: Document): number {
   if (!isObject(meta?.omitted) || !isObject(meta.omitted.links)) return 0
   return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
 }
 
 /** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
-function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Diagnosis> {
-  const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
+function* fields(bundle: string, shape: Shape, model: ContentModel): Generator<Diagnosis> {
+  const {
+    keys: { id, label, published, changed },
+    fields: { key, editionType }
+  } = model
   const members: Array<[member: string, field: string | null, orNull: string]> = [
     ['keys.id', id, ''],
     ['keys.label', label, ' (null where editions have no label)'],
@@ -69,67 +94,151 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
     ['fields.key', key, ' (null where editions have no key)'],
     ['fields.editionType', editionType, ' (null where the bundle alone tells the type)']
   ]
-  const needs = members.filter(([, field]) => field !== null) as Array<[member: string, field: string, orNull: string]>
+  const needs = members.filter(([, field]) => field !== null) as Array<
+    [member: string, field: string, orNull: string]
+  >
   const missingNeeds = needs.filter(([, field]) => !shape.has(field))
   for (const [member, field, orNull] of missingNeeds) {
-    yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
+    yield wrong(
+      `fields of ${bundle}: ${field} is not there`,
+      `correct ${member} in the content model${orNull}, or let this user view the field`
+    )
   }
-  if (missingNeeds.length === 0) yield ok(`fields of ${bundle}: ${needs.map(([, field]) => field).join(', ')}`)
+  if (missingNeeds.length === 0) {
+    yield ok(`fields of ${bundle}: ${needs.map(([, field]) => field).join(', ')}`)
+  }
 }
 
 /** What the content model says of references, held to what the editions show of them. */
-function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosis> {
+function* references(shapes: Shape[], model: ContentModel): Generator<Diagnosis> {
   const isTargetKnown = new Map<string, boolean>()
-  const relationships = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
+  const relationships = new Set(
+    shapes
+      .flatMap((shape) => [...shape])
+      .flatMap(([field, { kind }]) => (kind === 'relationship' ? [field] : []))
+  )
   for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
-    if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
-    isTargetKnown.set(field, isTargetKnown.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
+    if (
+      kind !== 'relationship' ||
+      field === model.keys.bundle ||
+      (sample && !isContentEntity(sample))
+    ) {
+      continue
+    }
+    isTargetKnown.set(
+      field,
+      isTargetKnown.get(field) === true ||
+        sample !== undefined ||
+        Object.hasOwn(model.references, field)
+    )
   }
   const unknownTargets = [...isTargetKnown].filter(([, known]) => !known).map(([field]) => field)
   const absent = Object.keys(model.references).filter((field) => !relationships.has(field))
-  if (unknownTargets.length > 0) yield unchecked(`references ${unknownTargets.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
-  if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
-  if (unknownTargets.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
+  if (unknownTargets.length > 0) {
+    yield unchecked(
+      `references ${unknownTargets.join(', ')}`,
+      'no edition seen has one, so what they hold is not known; name it in the content model (references)'
+    )
+  }
+  if (absent.length > 0) {
+    yield unchecked(
+      `references ${absent.join(', ')}`,
+      'the content model names them, but no edition seen has such a field'
+    )
+  }
+  if (unknownTargets.length + absent.length === 0) {
+    yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
+  }
 }
 
-async function filters ({ cms, catalog, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
-  const { verdict, proven, missed } = await createFilters({ cms, catalog, model, warn: () => {} }).findings(collections, {})
+async function filters(
+  { cms, catalog, name }: Visitor,
+  collections: Collection[],
+  model: ContentModel
+): Promise<Diagnosis> {
+  const { verdict, proven, missed } = await createFilters({
+    cms,
+    catalog,
+    model,
+    warn: () => {}
+  }).findings(collections, {})
   const advice = String(filterAdvice(verdict, model.entityType))
   const textOf = (kinds: Kind[]) => kinds.join(', ') || 'none'
   const found = textOf(KINDS.filter((kind) => proven.has(kind)))
   switch (verdict) {
-    case 'work': return ok(`filters: ${name} finds what there is`)
-    case 'trap': return wrong(`filters: they do not find editions that can be seen (${textOf(KINDS.filter((kind) => missed.has(kind)))}; proven: ${found})`, advice)
-    case 'partly': return unchecked(
-      `filters: proven for ${found}, not for ${textOf(KINDS.filter((kind) => !proven.has(kind)))}`,
-      `${name} is shown none of the latter, or too few; Quoin looks for them without a filter each time`
-    )
-    default: return unchecked('filters', advice)
+    case 'work':
+      return ok(`filters: ${name} finds what there is`)
+    case 'trap':
+      return wrong(
+        `filters: they do not find editions that can be seen (${textOf(KINDS.filter((kind) => missed.has(kind)))}; proven: ${found})`,
+        advice
+      )
+    case 'partly':
+      return unchecked(
+        `filters: proven for ${found}, not for ${textOf(KINDS.filter((kind) => !proven.has(kind)))}`,
+        `${name} is shown none of the latter, or too few; Quoin looks for them without a filter each time`
+      )
+    default:
+      return unchecked('filters', advice)
   }
 }
 
-async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
-  if (model.bundles || model.bundleEntityType === null) return ok('labels of bundles: the content model has them, or there are no bundles')
+async function bundleLabels(visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
+  if (model.bundles || model.bundleEntityType === null) {
+    return ok('labels of bundles: the content model has them, or there are no bundles')
+  }
   const configurations = await readConfiguration(visitor, model.bundleEntityType, [])
-  return labelDiagnosis('labels of bundles', configurations.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
+  return labelDiagnosis(
+    'labels of bundles',
+    configurations.map((attributes) => bundleLabel(attributes)[1]),
+    visitor,
+    'bundles'
+  )
 }
 
-async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
-  const { editionTypes, fields: { editionType }, entityType } = model
-  if (editionTypes || editionType === null) return ok('labels of edition types: the content model has them, or the bundles are the types')
-  const storages = await readConfiguration(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
+async function typeLabels(visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
+  const {
+    editionTypes,
+    fields: { editionType },
+    entityType
+  } = model
+  if (editionTypes || editionType === null) {
+    return ok('labels of edition types: the content model has them, or the bundles are the types')
+  }
+  const storages = await readConfiguration(visitor, 'field_storage_config', [
+    ['filter[drupal_internal__id]', `${entityType}.${editionType}`]
+  ])
   const types = storages.length > 0 ? await visitor.catalog.editionTypes({}) : []
-  return labelDiagnosis('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
+  return labelDiagnosis(
+    'labels of edition types',
+    types.map(({ label }) => label),
+    visitor,
+    'editionTypes'
+  )
 }
 
-function labelDiagnosis (what: string, labels: string[], { name }: Visitor, member: string): Diagnosis {
+function labelDiagnosis(
+  what: string,
+  labels: string[],
+  { name }: Visitor,
+  member: string
+): Diagnosis {
   if (labels.length > 0) return ok(`${what}: ${labels.join(', ')}`)
-  return unchecked(what, `${name} may not see them; name them in the content model (${member}), else machine names may be shown`)
+  return unchecked(
+    what,
+    `${name} may not see them; name them in the content model (${member}), else machine names may be shown`
+  )
 }
 
 /** The attributes of configuration, as far as the visitor may see it and the site exposes it. */
-async function readConfiguration ({ cms, catalog }: Visitor, entityType: string, query: Array<[string, string]>): Promise<Array<NonNullable<Resource['attributes']>>> {
-  const collection = (await catalog.all({})).find((collection) => collection.entityType === entityType)
+async function readConfiguration(
+  { cms, catalog }: Visitor,
+  entityType: string,
+  query: Array<[string, string]>
+): Promise<Array<NonNullable<Resource['attributes']>>> {
+  const collection = (await catalog.all({})).find(
+    (collection) => collection.entityType === entityType
+  )
   if (!collection) return []
   const { status, document } = await cms.request({ path: collection.path, query, caller: {} })
   return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []

@@ -4,14 +4,19 @@ import { ok, wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
 
 /** Checks that the keys of the issuer can be fetched, as they are when the first token comes. */
-export async function checkIssuer (jwksUrl: string): Promise<Diagnosis> {
+export async function checkIssuer(jwksUrl: string): Promise<Diagnosis> {
   try {
     const set = await fetchKeySet(jwksUrl)
     createLocalJWKSet(set)
     const { length } = set.keys
-    return length > 0 ? ok(`issuer: keys at ${jwksUrl}: ${length}`) : wrong(`issuer: there are no keys at ${jwksUrl}`, 'correct AUTH_JWKS_URL')
+    return length > 0
+      ? ok(`issuer: keys at ${jwksUrl}: ${length}`)
+      : wrong(`issuer: there are no keys at ${jwksUrl}`, 'correct AUTH_JWKS_URL')
   } catch (error) {
     const reason = transportReason(error as Error)
-    return wrong(`issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`, 'correct AUTH_JWKS_URL, or check the network from here')
+    return wrong(
+      `issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`,
+      'correct AUTH_JWKS_URL, or check the network from here'
+    )
   }
 }

@@ -12,57 +12,110 @@ const NARROWED = ['bundles', 'editionTypes']
 const CHECKED = [...NARROWED, 'lists']
 
 /** Members that say more than a site can show: what they have besides it is right. */
-const OPEN = ['timestampFields', 'decimalFields', 'rawFields', 'references', 'mainProperty', 'resourceTypes', 'idKeys', 'canonicalPaths', 'fields.articles']
+const OPEN = [
+  'timestampFields',
+  'decimalFields',
+  'rawFields',
+  'references',
+  'mainProperty',
+  'resourceTypes',
+  'idKeys',
+  'canonicalPaths',
+  'fields.articles'
+]
 
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
-export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
-  const visibleMembers = members.filter(({ name, value }) => value !== undefined && name !== 'lists')
-  const findings = visibleMembers.flatMap((member) => memberDifferences(member, model).map((difference) => finding(member, difference)))
-  const equal = visibleMembers.filter((member) => memberDifferences(member, model).length === 0).map(({ name }) => name)
-  yield * findings
+export function* checkModel({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
+  const visibleMembers = members.filter(
+    ({ name, value }) => value !== undefined && name !== 'lists'
+  )
+  const findings = visibleMembers.flatMap((member) =>
+    memberDifferences(member, model).map((difference) => finding(member, difference))
+  )
+  const equal = visibleMembers
+    .filter((member) => memberDifferences(member, model).length === 0)
+    .map(({ name }) => name)
+  yield* findings
   const stamps = members.find(({ name }) => name === 'timestampFields')
-  const dates = stamps?.certainty === 'shown' ? times.filter((field) => model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)) : []
-  if (dates.length > 0) yield wrong(`timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`, 'take them out of timestampFields in the content model')
+  const dates =
+    stamps?.certainty === 'shown'
+      ? times.filter(
+          (field) =>
+            model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)
+        )
+      : []
+  if (dates.length > 0) {
+    yield wrong(
+      `timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`,
+      'take them out of timestampFields in the content model'
+    )
+  }
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
   // Whoever has named decimal fields knows them better than an account that does not see the configuration.
-  const settledNames = [...CHECKED, ...model.decimalFields.length > 0 ? ['decimalFields'] : []]
-  const hiddenNames = members.filter(({ name, value }) => value === undefined && !settledNames.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
-  if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, `the site does not show it, or has no such thing; ${commandFor('model')} says what would show it`)
+  const settledNames = [...CHECKED, ...(model.decimalFields.length > 0 ? ['decimalFields'] : [])]
+  const hiddenNames = members
+    .filter(
+      ({ name, value }) =>
+        value === undefined &&
+        !settledNames.includes(name) &&
+        valueIn(model, name) !== undefined &&
+        !visibleMembers.some((member) => member.name === name)
+    )
+    .map(({ name }) => name)
+  if (hiddenNames.length > 0) {
+    yield unchecked(
+      `content model: ${hiddenNames.join(', ')}`,
+      `the site does not show it, or has no such thing; ${commandFor('model')} says what would show it`
+    )
+  }
 }
 
 type Names = Record<string, unknown>
 
 /** What of a member differs, in words; nothing where it is right. */
-function memberDifferences ({ name, value }: Member, model: ContentModel): string[] {
+function memberDifferences({ name, value }: Member, model: ContentModel): string[] {
   const ours = valueIn(model, name)
   if (NARROWED.includes(name)) return goneFrom((ours ?? {}) as Names, value as Names)
   if (name === 'languages') {
     if (ours === undefined) return [`the content model has none, the site ${text(value)}`]
     return [...goneFrom(ours as Names, value as Names), ...otherIn(ours as Names, value as Names)]
   }
-  if (!OPEN.includes(name)) return isDeepStrictEqual(ours, value) ? [] : [`the site has ${text(value)}, not ${text(ours)}`]
+  if (!OPEN.includes(name)) {
+    return isDeepStrictEqual(ours, value) ? [] : [`the site has ${text(value)}, not ${text(ours)}`]
+  }
   if (!Array.isArray(value)) return otherIn(ours as Names, value as Names)
   const missing = value.filter((field) => !(ours as string[]).includes(field))
   return missing.length > 0 ? [`the content model lacks ${missing.join(', ')}`] : []
 }
 
-function goneFrom (ours: Names, site: Names): string[] {
-  return Object.keys(ours).filter((key) => !Object.hasOwn(site, key)).map((key) => `the site does not have ${key}`)
+function goneFrom(ours: Names, site: Names): string[] {
+  return Object.keys(ours)
+    .filter((key) => !Object.hasOwn(site, key))
+    .map((key) => `the site does not have ${key}`)
 }
 
-function otherIn (ours: Names, site: Names): string[] {
-  return Object.entries(site).filter(([key, value]) => Object.hasOwn(ours, key) && !isDeepStrictEqual(ours[key], value)).map(([key, value]) => `${key} is ${text(value)} there, not ${text(ours[key])}`)
+function otherIn(ours: Names, site: Names): string[] {
+  return Object.entries(site)
+    .filter(([key, value]) => Object.hasOwn(ours, key) && !isDeepStrictEqual(ours[key], value))
+    .map(([key, value]) => `${key} is ${text(value)} there, not ${text(ours[key])}`)
 }
 
-function finding ({ name, certainty, why }: Member, difference: string): Diagnosis {
+function finding({ name, certainty, why }: Member, difference: string): Diagnosis {
   const what = `${name}: ${difference}`
-  return certainty === 'shown' && name !== 'languages' ? wrong(`${what} (${why})`, `correct ${name} in the content model`) : unchecked(what, `not certain: ${why}`)
+  return certainty === 'shown' && name !== 'languages'
+    ? wrong(`${what} (${why})`, `correct ${name} in the content model`)
+    : unchecked(what, `not certain: ${why}`)
 }
 
 /** @param name such as `keys.id` */
-function valueIn (model: ContentModel, name: string): unknown {
+function valueIn(model: ContentModel, name: string): unknown {
   const [member, key] = name.split('.') as [keyof ContentModel, string?]
   return key === undefined ? model[member] : (model[member] as Names)[key]
 }
 
-const text = (value: unknown): string => value === null ? 'none' : typeof value === 'string' && value !== '' ? value : JSON.stringify(value)
+const text = (value: unknown): string =>
+  value === null
+    ? 'none'
+    : typeof value === 'string' && value !== ''
+      ? value
+      : JSON.stringify(value)

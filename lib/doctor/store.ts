@@ -1,7 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
+import {
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  TransactWriteCommand
+} from '@aws-sdk/lib-dynamodb'
 import { advice, isUnknownOperation, noSuchTable, NOT_NEEDED } from '../dynamodb/advice.ts'
-import { describeTable, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
+import {
+  describeTable,
+  describeTimeToLive,
+  judgedTimeToLive,
+  unusable,
+  type TableAt
+} from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import { commandFor } from '../package-root.ts'
@@ -17,7 +29,7 @@ export interface StoreToCheck extends TableAt {
 const LEFT_BEHIND_SECONDS = 3600
 
 /** Checks the lock table: that it is there, with its keys and its time to live, and that locks can be kept in it. */
-export async function * checkStore (at: StoreToCheck): AsyncGenerator<Diagnosis> {
+export async function* checkStore(at: StoreToCheck): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
     const description = await describeTable(client, table)
@@ -32,23 +44,39 @@ export async function * checkStore (at: StoreToCheck): AsyncGenerator<Diagnosis>
       yield advice(`table ${table}`, error as Error)
       return
     }
-    yield unchecked(`table ${table}: whether its keys are right`, 'these credentials may not call DescribeTable, which only the doctor needs')
+    yield unchecked(
+      `table ${table}: whether its keys are right`,
+      'these credentials may not call DescribeTable, which only the doctor needs'
+    )
   }
   yield await timeToLive(at)
-  yield * access(at)
+  yield* access(at)
   if (at.enforceLocks) yield await transactions(at)
 }
 
-async function timeToLive (at: StoreToCheck): Promise<Diagnosis> {
+async function timeToLive(at: StoreToCheck): Promise<Diagnosis> {
   try {
     const verdict = judgedTimeToLive(await describeTimeToLive(at))
     if (verdict) return verdict
     return at.local
-      ? unchecked('time to live', `is off; ${commandFor('table')} turns it on where the engine has it`)
-      : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with ${commandFor('table')} or otherwise`)
+      ? unchecked(
+          'time to live',
+          `is off; ${commandFor('table')} turns it on where the engine has it`
+        )
+      : wrong(
+          'time to live: it is off, so what leases and takeovers leave behind stays',
+          `turn it on for ${REMOVE_AT}, with ${commandFor('table')} or otherwise`
+        )
   } catch (error) {
-    if (isDenied(error)) return unchecked('time to live', 'these credentials may not call DescribeTimeToLive, which only the doctor needs')
-    return at.local && isUnknownOperation(error) ? unchecked('time to live', NOT_NEEDED) : advice('time to live', error as Error)
+    if (isDenied(error)) {
+      return unchecked(
+        'time to live',
+        'these credentials may not call DescribeTimeToLive, which only the doctor needs'
+      )
+    }
+    return at.local && isUnknownOperation(error)
+      ? unchecked('time to live', NOT_NEEDED)
+      : advice('time to live', error as Error)
   }
 }
 
@@ -56,13 +84,17 @@ async function timeToLive (at: StoreToCheck): Promise<Diagnosis> {
  * Tries the four operations that locks are made of, on a record of its own: no type of entity has a `#`. Each is tried
  * whatever became of those before, the removal too: a write that was not answered may have been made.
  */
-async function * access ({ client, table: TableName, environment }: StoreToCheck): AsyncGenerator<Diagnosis> {
+async function* access({
+  client,
+  table: TableName,
+  environment
+}: StoreToCheck): AsyncGenerator<Diagnosis> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const record = { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS }
   const failures: Diagnosis[] = []
   let isWritten = false
 
-  async function attempt (operation: string, work: () => Promise<unknown>): Promise<void> {
+  async function attempt(operation: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {
@@ -79,42 +111,71 @@ async function * access ({ client, table: TableName, environment }: StoreToCheck
     if (isWritten && !Item) throw notThere()
   })
   await attempt('Query', async () => {
-    const { Count } = await client.send(new QueryCommand({
-      TableName,
-      ConsistentRead: true,
-      KeyConditionExpression: 'env_entityType_entityId = :key AND fieldName = :fieldName',
-      ExpressionAttributeValues: { ':key': Key.env_entityType_entityId, ':fieldName': Key.fieldName }
-    }))
+    const { Count } = await client.send(
+      new QueryCommand({
+        TableName,
+        ConsistentRead: true,
+        KeyConditionExpression: 'env_entityType_entityId = :key AND fieldName = :fieldName',
+        ExpressionAttributeValues: {
+          ':key': Key.env_entityType_entityId,
+          ':fieldName': Key.fieldName
+        }
+      })
+    )
     if (isWritten && Count !== 1) throw notThere()
   })
   await attempt('DeleteItem', () => client.send(new DeleteCommand({ TableName, Key })))
 
-  yield * failures
-  if (failures.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
+  yield* failures
+  if (failures.length === 0) {
+    yield ok(
+      'PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again'
+    )
+  }
 }
 
 /** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record that it removes again. */
-async function transactions ({ client, table: TableName, environment, local }: StoreToCheck): Promise<Diagnosis> {
+async function transactions({
+  client,
+  table: TableName,
+  environment,
+  local
+}: StoreToCheck): Promise<Diagnosis> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const absent = { ConditionExpression: 'attribute_not_exists(fieldName)' }
   const TransactItems = [
-    { Put: { TableName, Item: { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS } } },
+    {
+      Put: {
+        TableName,
+        Item: { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS }
+      }
+    },
     { ConditionCheck: { TableName, Key: { ...Key, fieldName: randomUUID() }, ...absent } }
   ]
   const finding = await client.send(new TransactWriteCommand({ TransactItems })).then(
-    () => ok('TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)'),
-    (error: Error) => local && isUnknownOperation(error)
-      ? unchecked('TransactWriteItems', 'this engine has none, so a save may overwrite a field that is locked right before it is sent (EDITION_LOCKS=enforce)')
-      : advice('TransactWriteItems', error)
+    () =>
+      ok(
+        'TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)'
+      ),
+    (error: Error) =>
+      local && isUnknownOperation(error)
+        ? unchecked(
+            'TransactWriteItems',
+            'this engine has none, so a save may overwrite a field that is locked right before it is sent (EDITION_LOCKS=enforce)'
+          )
+        : advice('TransactWriteItems', error)
   )
   await client.send(new DeleteCommand({ TableName, Key })).catch(() => {})
   return finding
 }
 
-function isDenied (error: unknown): boolean {
+function isDenied(error: unknown): boolean {
   return (error as Error).name === 'AccessDeniedException'
 }
 
-function notThere (): Error {
-  return Object.assign(new Error('a record that was just written cannot be read; is this really DynamoDB?'), { name: 'the record is not there' })
+function notThere(): Error {
+  return Object.assign(
+    new Error('a record that was just written cannot be read; is this really DynamoDB?'),
+    { name: 'the record is not there' }
+  )
 }

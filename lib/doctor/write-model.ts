@@ -31,22 +31,49 @@ export interface ModelToWrite {
 }
 
 /** Asks a Drupal for its content model and writes it; says what it saw, what it guessed, and what it could not see. */
-export async function * writeModel ({ http, url, jsonapiPath, account, entityType, choose, schema, write }: ModelToWrite): AsyncGenerator<Diagnosis> {
+export async function* writeModel({
+  http,
+  url,
+  jsonapiPath,
+  account,
+  entityType,
+  choose,
+  schema,
+  write
+}: ModelToWrite): AsyncGenerator<Diagnosis> {
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield entryPointDiagnosis(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
+    yield entryPointDiagnosis(
+      await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }),
+      url + jsonapiPath
+    )
     const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
-    const name = account ? yield * identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
-    if (name === 'anonymous') yield unchecked('CMS account', `anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('model')} asks as one of your users`)
+    const name = account ? yield* identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
+    if (name === 'anonymous') {
+      yield unchecked(
+        'CMS account',
+        `anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('model')} asks as one of your users`
+      )
+    }
     const collections = await collectionsOf(ask)
-    const typeName = yield * editionType(ask, collections, entityType, choose)
+    const typeName = yield* editionType(ask, collections, entityType, choose)
     if (typeName === undefined) return
     const { members, editions } = await surveySite(ask, typeName, collections, USUAL_LANGUAGES)
-    const hiddenNote = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
+    const hiddenNote =
+      editions.hidden > 0
+        ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}`
+        : ''
     const what = `editions: ${name} sees ${editions.seen} on the first pages${hiddenNote}`
-    yield editions.seen > 0 ? ok(what) : unchecked(what, 'so most names are not known, and have their defaults')
+    yield editions.seen > 0
+      ? ok(what)
+      : unchecked(what, 'so most names are not known, and have their defaults')
     for (const member of members) yield diagnose(member)
-    write(modelText(members, { schema, comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.` }))
+    write(
+      modelText(members, {
+        schema,
+        comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.`
+      })
+    )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)
@@ -55,31 +82,45 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
 }
 
 /** The entity type of editions: the one that was named, the one there is, or the one that somebody chooses. */
-async function * editionType (ask: Ask, collections: Parameters<typeof candidatesIn>[1], entityType: string | undefined, choose: ModelToWrite['choose']): AsyncGenerator<Diagnosis, string | undefined> {
+async function* editionType(
+  ask: Ask,
+  collections: Parameters<typeof candidatesIn>[1],
+  entityType: string | undefined,
+  choose: ModelToWrite['choose']
+): AsyncGenerator<Diagnosis, string | undefined> {
   if (entityType !== undefined) {
     if (collections.some((collection) => collection.entityType === entityType)) return entityType
-    yield wrong(`entity type: JSON:API has no ${entityType}`, `it has ${[...new Set(collections.map((collection) => collection.entityType))].join(', ')}`)
+    yield wrong(
+      `entity type: JSON:API has no ${entityType}`,
+      `it has ${[...new Set(collections.map((collection) => collection.entityType))].join(', ')}`
+    )
     return undefined
   }
   const candidates = await candidatesIn(ask, collections)
   if (candidates.length === 1) return candidates[0]!.entityType
   if (candidates.length === 0) {
-    yield wrong('entity type: JSON:API shows no content that could be editions', 'give the account the permission to view them, or name it: --entity-type=<name>')
+    yield wrong(
+      'entity type: JSON:API shows no content that could be editions',
+      'give the account the permission to view them, or name it: --entity-type=<name>'
+    )
     return undefined
   }
   const choice = await choose(candidates)
   if (choice !== undefined) return choice
-  yield wrong(`entity type: it may be ${candidates.map(describeCandidate).join(', ')}`, 'name it: --entity-type=<name>')
+  yield wrong(
+    `entity type: it may be ${candidates.map(describeCandidate).join(', ')}`,
+    'name it: --entity-type=<name>'
+  )
   return undefined
 }
 
 /** A candidate, for a person who chooses. */
-export function describeCandidate ({ entityType, bundles, holdsNodes }: Candidate): string {
+export function describeCandidate({ entityType, bundles, holdsNodes }: Candidate): string {
   const names = bundles.join() === entityType ? '' : ` (${bundles.join(', ')})`
   return `${entityType}${names}${holdsNodes ? ', which holds nodes' : ''}`
 }
 
-function diagnose ({ name, value, certainty, why }: Member): Diagnosis {
+function diagnose({ name, value, certainty, why }: Member): Diagnosis {
   if (certainty === 'hidden') return unchecked(name, why)
   const what = `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
   return certainty === 'shown' ? ok(what) : unchecked(what, `guessed: ${why}`)

@@ -45,15 +45,32 @@ export const unmarshallOptions = { wrapNumbers: numberOf }
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
-export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe, now, monotonic, onSkew }: StoreSettings): Store {
+export function createStore({
+  region,
+  endpoint,
+  connectMs = 1000,
+  attemptMs = 1300,
+  attempts = 3,
+  shortcut = true,
+  observe,
+  now,
+  monotonic,
+  onSkew
+}: StoreSettings): Store {
   const clock = createClock({ now, monotonic, onSkew })
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
-  const signer = createSigner({ region, credentials: () => client.config.credentials(), now: clock.now })
+  const signer = createSigner({
+    region,
+    credentials: () => client.config.credentials(),
+    now: clock.now
+  })
   const transport = createTransport({ connectMs, attemptMs, clock })
   const client: DynamoDBClient = new DynamoDBClient({
     region,
     ...(endpoint && { endpoint }),
-    ...(endpoint && !key && !profile && { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
+    ...(endpoint &&
+      !key &&
+      !profile && { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: attempts,
     retryMode: 'standard',
     signer,
@@ -62,7 +79,9 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
   for (const name of UNUSED) client.middlewareStack.remove(name)
   sendWritesOnce(client)
   // A copy, since the document client changes an option in it.
-  const document = DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } })
+  const document = DynamoDBDocumentClient.from(client, {
+    unmarshallOptions: { ...unmarshallOptions }
+  })
   const own = document.send.bind(document) as Send
   const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own
   return {

@@ -43,7 +43,10 @@ export interface ClockMark {
 }
 
 /** What the store's clock may show, less the monotonic one; in milliseconds. */
-interface Interval { earliest: number, latest: number }
+interface Interval {
+  earliest: number
+  latest: number
+}
 
 export type Clock = ReturnType<typeof createClock>
 
@@ -59,10 +62,14 @@ export type Clock = ReturnType<typeof createClock>
  * the machine was suspended, during which the monotonic clock may stand still. Then, and where an answer contradicts the
  * interval, `ready()` measures before anything is decided. Before the first answer with a time the machine's clock counts.
  */
-export function createClock ({ now: wall = Date.now, monotonic = () => performance.now(), onSkew = () => {} }: ClockOptions) {
+export function createClock({
+  now: wall = Date.now,
+  monotonic = () => performance.now(),
+  onSkew = () => {}
+}: ClockOptions) {
   let known: Interval | undefined
   /** What answers tell that contradict the interval, and how many have told it. */
-  let rival: Interval & { count: number } | undefined
+  let rival: (Interval & { count: number }) | undefined
   let observedAt = monotonic()
   /** The machine's clock less the monotonic one: when it was last right, and now. */
   let base = wall() - monotonic()
@@ -76,7 +83,7 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
   let measurement: Promise<void> | undefined
 
   /** Compares the two clocks of this machine. @returns the monotonic one */
-  function look (): number {
+  function look(): number {
     const before = monotonic()
     const present = wall()
     const after = monotonic()
@@ -92,27 +99,27 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
   }
 
   /** What is to be added to the monotonic clock. */
-  function shift (): number {
+  function shift(): number {
     if (!known) return difference
     return isWithin(known, base) ? base : (known.earliest + known.latest) / 2
   }
 
   /** The store's clock less this machine's, in milliseconds; 0 while that is possible. */
-  function skew (): number {
+  function skew(): number {
     return known && !isWithin(known, difference) ? Math.round(shift() - difference) : 0
   }
 
-  function needsMeasurement (): boolean {
+  function needsMeasurement(): boolean {
     return known ? isDoubtful : !isTimeless
   }
 
-  function believe (interval: Interval): void {
+  function believe(interval: Interval): void {
     known = { earliest: interval.earliest, latest: interval.latest }
     if (isWithin(known, difference)) base = difference
     settle()
   }
 
-  function settle (): void {
+  function settle(): void {
     rival = undefined
     isDoubtful = false
     const offset = skew()
@@ -123,7 +130,7 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
   }
 
   /** Takes in an interval that has nothing in common with what is known. */
-  function contradict (interval: Interval, { earliest, latest }: Interval): void {
+  function contradict(interval: Interval, { earliest, latest }: Interval): void {
     const both = rival && common(rival, interval)
     rival = both ? { ...both, count: rival!.count + 1 } : { ...interval, count: 1 }
     isDoubtful ||= Math.max(interval.earliest - latest, earliest - interval.latest) >= LATE_MS
@@ -131,20 +138,28 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
   }
 
   /** Asks the store until there is no doubt. */
-  async function findOut (): Promise<void> {
+  async function findOut(): Promise<void> {
     const signal = AbortSignal.timeout(MEASURE_MS)
     for (let asked = 0; asked <= CONTRADICTIONS && needsMeasurement(); asked++) {
       // An answer may tell the time and be a refusal, as to a signature of another time.
-      const failure = await measure!(signal).then(() => undefined, (error: unknown) => error)
+      const failure = await measure!(signal).then(
+        () => undefined,
+        (error: unknown) => error
+      )
       if (failure && needsMeasurement()) throw failure
       if (!known) isTimeless = true
     }
-    if (needsMeasurement()) throw new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, { cause: new Error('the times of the store contradict each other'), headers: { 'retry-after': '1' } })
+    if (needsMeasurement()) {
+      throw new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, {
+        cause: new Error('the times of the store contradict each other'),
+        headers: { 'retry-after': '1' }
+      })
+    }
   }
 
   return {
     /** The store's clock less this machine's, in milliseconds; 0 while that is possible. */
-    offset (): number {
+    offset(): number {
       look()
       return skew()
     },
@@ -160,7 +175,7 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
      * @param date its header field `Date`; without one, or with a wrong one, nothing is learnt
      * @param sent when the request was sent. Where a step was seen since, nothing tells when that was
      */
-    observe (date: unknown, sent: ClockMark): void {
+    observe(date: unknown, sent: ClockMark): void {
       const time = Date.parse(String(date))
       const receivedAt = look()
       if (Number.isNaN(time) || sent.steps !== steps) return
@@ -176,7 +191,7 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
     },
 
     /** From now on `ready()` measures before anything is written. @param request sends one request to the store */
-    start (request: (signal: AbortSignal) => Promise<unknown>): void {
+    start(request: (signal: AbortSignal) => Promise<unknown>): void {
       measure = request
     },
 
@@ -184,20 +199,22 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
      * Resolves when the clock is right. Undefined where it is already, so that nobody waits.
      * @throws what the request throws, where the store does not tell its time; {Failure} STORE_UNAVAILABLE
      */
-    ready (): Promise<void> | undefined {
+    ready(): Promise<void> | undefined {
       look()
       if (!measure || !needsMeasurement()) return undefined
-      measurement ??= findOut().finally(() => { measurement = undefined })
+      measurement ??= findOut().finally(() => {
+        measurement = undefined
+      })
       return measurement
     }
   }
 }
 
-function isWithin ({ earliest, latest }: Interval, value: number): boolean {
+function isWithin({ earliest, latest }: Interval, value: number): boolean {
   return earliest <= value && value <= latest
 }
 
-function common (one: Interval, other: Interval): Interval | undefined {
+function common(one: Interval, other: Interval): Interval | undefined {
   const earliest = Math.max(one.earliest, other.earliest)
   const latest = Math.min(one.latest, other.latest)
   return earliest <= latest ? { earliest, latest } : undefined

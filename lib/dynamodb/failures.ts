@@ -1,4 +1,9 @@
-import { ConditionalCheckFailedException, TransactionCanceledException, type AttributeValue, type CancellationReason } from '@aws-sdk/client-dynamodb'
+import {
+  ConditionalCheckFailedException,
+  TransactionCanceledException,
+  type AttributeValue,
+  type CancellationReason
+} from '@aws-sdk/client-dynamodb'
 import { Failure, Stackless, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
@@ -27,14 +32,16 @@ export class UnmetCondition extends Stackless {
   /** The item that failed the condition, in DynamoDB's form, if the request asked for it. */
   readonly Item: Record<string, AttributeValue> | undefined
 
-  constructor (message: string, item: Record<string, AttributeValue> | undefined) {
+  constructor(message: string, item: Record<string, AttributeValue> | undefined) {
     super(message)
     this.Item = item
   }
 }
 
 /** Whether an error says that the condition of a write is not met. It may also be the SDK's own error. */
-export function isUnmetCondition (error: unknown): error is UnmetCondition | ConditionalCheckFailedException {
+export function isUnmetCondition(
+  error: unknown
+): error is UnmetCondition | ConditionalCheckFailedException {
   return error instanceof UnmetCondition || error instanceof ConditionalCheckFailedException
 }
 
@@ -44,7 +51,7 @@ export function isUnmetCondition (error: unknown): error is UnmetCondition | Con
  * rethrown as it is.
  * @throws {Failure | UnmetCondition | ConditionalCheckFailedException}
  */
-export async function reply<T> (operation: Promise<T>): Promise<T> {
+export async function reply<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation
   } catch (error) {
@@ -56,31 +63,36 @@ export async function reply<T> (operation: Promise<T>): Promise<T> {
 const WITHOUT_TRANSACTIONS = new Set(['UnknownOperationException', 'AccessDeniedException'])
 
 /** Whether an error of a transaction says that the table takes none. */
-export function lacksTransactions (error: unknown): error is Error {
+export function lacksTransactions(error: unknown): error is Error {
   return WITHOUT_TRANSACTIONS.has((error as Error).name)
 }
 
 /** Whether a transaction was not carried out, because of its conditions or since it met another write. */
-export function isCancelled (error: unknown): error is TransactionCanceledException {
+export function isCancelled(error: unknown): error is TransactionCanceledException {
   return error instanceof TransactionCanceledException
 }
 
 /** For each item of a transaction that conditions have stopped, the reason; empty where it failed otherwise. */
-export function unmetOf (error: unknown): CancellationReason[] {
-  const reasons = isCancelled(error) ? error.CancellationReasons ?? [] : []
+export function unmetOf(error: unknown): CancellationReason[] {
+  const reasons = isCancelled(error) ? (error.CancellationReasons ?? []) : []
   return reasons.some(isUnmet) ? reasons : []
 }
 
 /** Whether an item's own condition has stopped a transaction. */
-export function isUnmet ({ Code }: CancellationReason): boolean {
+export function isUnmet({ Code }: CancellationReason): boolean {
   return Code === 'ConditionalCheckFailed'
 }
 
 /** The failure that an error of the SDK means. */
-export function storeFailure (error: Error): Failure {
-  const cause: Error & { $metadata?: { httpStatusCode?: number } } = isUnanswered(error) ? error.unanswered : error
+export function storeFailure(error: Error): Failure {
+  const cause: Error & { $metadata?: { httpStatusCode?: number } } = isUnanswered(error)
+    ? error.unanswered
+    : error
   if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode)) {
-    return new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, { cause, headers: { 'retry-after': '1' } })
+    return new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, {
+      cause,
+      headers: { 'retry-after': '1' }
+    })
   }
   return new Failure('STORE_FAILED', texts.storeFailed, { cause })
 }

@@ -3,7 +3,7 @@ import { isUnmetCondition, storeFailure, unmetOf } from './failures.ts'
 import { operationOf, type Send } from './shortcut.ts'
 
 /** Tells `observe` of every operation, with all its attempts as one. */
-export function observing (send: Send, observe: Observe): Send {
+export function observing(send: Send, observe: Observe): Send {
   return async (command, options) => {
     const { end } = observe({ to: 'store', operation: operationOf(command) })
     try {
@@ -11,7 +11,11 @@ export function observing (send: Send, observe: Observe): Send {
       end('ok')
       return output
     } catch (error) {
-      end(isUnmetCondition(error) || unmetOf(error).length > 0 ? 'condition' : storeFailure(error as Error).code)
+      end(
+        isUnmetCondition(error) || unmetOf(error).length > 0
+          ? 'condition'
+          : storeFailure(error as Error).code
+      )
       throw error
     }
   }

@@ -17,12 +17,15 @@ export interface SignerDeps {
  * the credentials, the day and the region is kept as long as these are the same: the SDK's own signer takes twice the time.
  * Source: AWS Identity and Access Management, "Create a signed AWS API request".
  */
-export function createSigner ({ region, credentials, now }: SignerDeps): RequestSigner {
-  let keyCache: { from: AwsCredentialIdentity, day: string, key: KeyObject } | undefined
+export function createSigner({ region, credentials, now }: SignerDeps): RequestSigner {
+  let keyCache: { from: AwsCredentialIdentity; day: string; key: KeyObject } | undefined
 
-  function keyFor (from: AwsCredentialIdentity, day: string): KeyObject {
+  function keyFor(from: AwsCredentialIdentity, day: string): KeyObject {
     if (keyCache?.from !== from || keyCache.day !== day) {
-      const key = [day, region, SERVICE, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${from.secretAccessKey}`))
+      const key = [day, region, SERVICE, 'aws4_request'].reduce<Buffer>(
+        hmac,
+        Buffer.from(`AWS4${from.secretAccessKey}`)
+      )
       // Node takes several times as long for a key that it is given as bytes.
       keyCache = { from, day, key: createSecretKey(key) }
     }
@@ -30,7 +33,7 @@ export function createSigner ({ region, credentials, now }: SignerDeps): Request
   }
 
   return {
-    async sign (request: HttpRequest) {
+    async sign(request: HttpRequest) {
       const from = await credentials()
       const { headers } = request
       const time = new Date(now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
@@ -38,22 +41,27 @@ export function createSigner ({ region, credentials, now }: SignerDeps): Request
       headers['x-amz-date'] = time
       if (from.sessionToken) headers['x-amz-security-token'] = from.sessionToken
 
-      const names = Object.keys(headers).filter((name) => name === 'host' || name === 'content-type' || name.startsWith('x-amz-')).sort()
+      const names = Object.keys(headers)
+        .filter((name) => name === 'host' || name === 'content-type' || name.startsWith('x-amz-'))
+        .sort()
       const lines = names.map((name) => `${name}:${headers[name]}\n`).join('')
       const headerNames = names.join(';')
       const canonical = `POST\n/\n\n${lines}\n${headerNames}\n${sha256(request.body as string)}`
       const scope = `${day}/${region}/${SERVICE}/aws4_request`
-      const signature = createHmac('sha256', keyFor(from, day)).update(`${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`).digest('hex')
-      headers['authorization'] = `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${headerNames}, Signature=${signature}`
+      const signature = createHmac('sha256', keyFor(from, day))
+        .update(`${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`)
+        .digest('hex')
+      headers['authorization'] =
+        `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${headerNames}, Signature=${signature}`
       return request
     }
   } as RequestSigner
 }
 
-function hmac (key: Buffer, text: string): Buffer {
+function hmac(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
-function sha256 (text: string): string {
+function sha256(text: string): string {
   return hash('sha256', text)
 }

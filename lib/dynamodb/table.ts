@@ -1,4 +1,10 @@
-import { CreateTableCommand, ResourceInUseException, waitUntilTableExists, type CreateTableCommandInput, type TableDescription } from '@aws-sdk/client-dynamodb'
+import {
+  CreateTableCommand,
+  ResourceInUseException,
+  waitUntilTableExists,
+  type CreateTableCommandInput,
+  type TableDescription
+} from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 
 /**
@@ -8,7 +14,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 export const REMOVE_AT = 'removeAt'
 
 /** The table of locks as CreateTable takes it; a site's own table needs the same two keys. */
-export function tableDefinition (name: string): CreateTableCommandInput {
+export function tableDefinition(name: string): CreateTableCommandInput {
   return {
     TableName: name,
     BillingMode: 'PAY_PER_REQUEST',
@@ -27,7 +33,7 @@ export function tableDefinition (name: string): CreateTableCommandInput {
 const POLLING = { minDelay: 0.01, maxDelay: 1, maxWaitTime: 30 }
 
 /** Makes the table where it is absent and waits until it can be used. An existing table is left as it is. */
-export async function createTable (client: DynamoDBDocumentClient, name: string): Promise<void> {
+export async function createTable(client: DynamoDBDocumentClient, name: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand(tableDefinition(name)))
   } catch (error) {
@@ -37,9 +43,14 @@ export async function createTable (client: DynamoDBDocumentClient, name: string)
 }
 
 /** The keys of a table in words, such as `partition key a (S), sort key b (S)`. */
-export function keysOf ({ KeySchema = [], AttributeDefinitions = [] }: Pick<TableDescription, 'KeySchema' | 'AttributeDefinitions'>): string {
+export function keysOf({
+  KeySchema = [],
+  AttributeDefinitions = []
+}: Pick<TableDescription, 'KeySchema' | 'AttributeDefinitions'>): string {
   return KeySchema.map(({ AttributeName: name, KeyType: kind }) => {
-    const type = AttributeDefinitions.find(({ AttributeName }) => AttributeName === name)?.AttributeType
+    const type = AttributeDefinitions.find(
+      ({ AttributeName }) => AttributeName === name
+    )?.AttributeType
     return `${kind === 'HASH' ? 'partition' : 'sort'} key ${name} (${type})`
   }).join(', ')
 }

@@ -36,7 +36,15 @@ const LARGEST_BODY = 32 * 1024 * 1024
 export type Transport = ReturnType<typeof createTransport>
 
 /** The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as a whole. */
-export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, attemptMs: number, clock: Clock }) {
+export function createTransport({
+  connectMs,
+  attemptMs,
+  clock
+}: {
+  connectMs: number
+  attemptMs: number
+  clock: Clock
+}) {
   const agent = new Agent({
     connections: 128,
     pipelining: 1,
@@ -45,10 +53,10 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
     maxHeaderSize: LARGEST_HEADER,
     maxResponseSize: LARGEST_BODY
   })
-  let endpoint: { origin: string, host: string } | undefined
+  let endpoint: { origin: string; host: string } | undefined
 
   /** One attempt. */
-  async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<SdkAnswer> {
+  async function attempt(request: SignedRequest, signal?: AbortSignal): Promise<SdkAnswer> {
     const sent = clock.mark()
     try {
       const answer = checkedAnswer(await exchange(agent, request, { ms: attemptMs, signal }))
@@ -56,7 +64,9 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
       return answer
     } catch (cause) {
       // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
-      throw Object.assign(new Error('no answer from the store', { cause }), { name: signal?.aborted ? 'AbortError' : 'TimeoutError' })
+      throw Object.assign(new Error('no answer from the store', { cause }), {
+        name: signal?.aborted ? 'AbortError' : 'TimeoutError'
+      })
     }
   }
 
@@ -65,10 +75,16 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
     /** Where the SDK has found DynamoDB, once it has sent a request there. */
     endpoint: () => endpoint,
     metadata: { handlerProtocol: 'http/1.1' },
-    async handle ({ protocol, hostname, port, path, method, headers, body }: SdkRequest, { abortSignal, outcome }: SdkOptions = {}) {
+    async handle(
+      { protocol, hostname, port, path, method, headers, body }: SdkRequest,
+      { abortSignal, outcome }: SdkOptions = {}
+    ) {
       const host = hostname + (port ? `:${port}` : '')
       endpoint = { origin: `${protocol}//${host}`, host }
-      return { response: await (outcome?.shift() ?? attempt({ origin: endpoint.origin, path, method, headers, body }, abortSignal)) }
+      return {
+        response: await (outcome?.shift() ??
+          attempt({ origin: endpoint.origin, path, method, headers, body }, abortSignal))
+      }
     },
     destroy: () => agent.destroy()
   }
@@ -79,10 +95,12 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
  * CRC-32 of the body with it ("DynamoDB low-level API", response format).
  * @throws {Error} for an empty 200, and where the checksum differs
  */
-function checkedAnswer ({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
+function checkedAnswer({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
   const { 'x-amz-crc32': checksum } = headers
   if (statusCode === 200 && body.length === 0) throw new Error('the answer was empty')
-  if (checksum !== undefined && Number(checksum) !== crc32(body)) throw new Error('the answer was damaged: its x-amz-crc32 is another')
+  if (checksum !== undefined && Number(checksum) !== crc32(body)) {
+    throw new Error('the answer was damaged: its x-amz-crc32 is another')
+  }
   return { statusCode, headers, body }
 }
 
@@ -90,7 +108,7 @@ function checkedAnswer ({ status: statusCode, headers, body }: HttpAnswer): SdkA
  * Whether it is DynamoDB that answers, and not a proxy before it: a success has the checksum, which was compared, and an
  * error has its id and its name. Only then its `Date` is the store's.
  */
-function isOfStore ({ statusCode, headers, body }: SdkAnswer): boolean {
+function isOfStore({ statusCode, headers, body }: SdkAnswer): boolean {
   if (statusCode === 200) return headers['x-amz-crc32'] !== undefined
   return headers['x-amzn-requestid'] !== undefined && Buffer.from(body).includes('"__type"')
 }

@@ -18,8 +18,13 @@ export const DEADLINES = 3
  * @param memory what there is for the large answers of all calls
  * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, TOO_LARGE, CMS_TIMEOUT, OVERLOADED, CALLER_GONE
  */
-export function withLimits (editions: Editions, timeoutMs: number, memory: AnswerMemory): Editions {
-  const limits: CallLimits = { requests: REQUESTS, ms: DEADLINES * timeoutMs, lookUpMs: timeoutMs, memory }
+export function withLimits(editions: Editions, timeoutMs: number, memory: AnswerMemory): Editions {
+  const limits: CallLimits = {
+    requests: REQUESTS,
+    ms: DEADLINES * timeoutMs,
+    lookUpMs: timeoutMs,
+    memory
+  }
   return {
     create: (...args) => inCall(args[1], limits, () => editions.create(...args)),
     arrange: (...args) => inCall(args[2], limits, () => editions.arrange(...args)),
@@ -27,7 +32,8 @@ export function withLimits (editions: Editions, timeoutMs: number, memory: Answe
     read: (...args) => inCall(args[1], limits, () => editions.read(...args)),
     readListed: (...args) => inCall(args[2], limits, () => editions.readListed(...args)),
     inspect: (...args) => inCall(args[1], limits, () => editions.inspect(...args)),
-    close: (id, caller, options) => inCall(caller, limits, () => editions.close(id, caller, options)),
+    close: (id, caller, options) =>
+      inCall(caller, limits, () => editions.close(id, caller, options)),
     bare: (...args) => inCall(args[1], limits, () => editions.bare(...args)),
     search: (...args) => inCall(args[2], limits, () => editions.search(...args)),
     labels: (...args) => inCall(args[1], limits, () => editions.labels(...args)),

@@ -3,7 +3,10 @@ import { MARK_PATTERN } from '../jsonapi/credentials.ts'
 import { ENTITY_ID_PATTERN, UUID_PATTERN } from '../patterns.ts'
 
 /** What an instance tells the others of an edition that was saved, or may have been: the edition, and its newest revision if it has any. */
-export const SavedNotice = Type.Object({ uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }), revision: Type.Optional(Type.Integer({ minimum: 1 })) })
+export const SavedNotice = Type.Object({
+  uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }),
+  revision: Type.Optional(Type.Integer({ minimum: 1 }))
+})
 export type SavedNotice = Static<typeof SavedNotice>
 
 const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
@@ -12,7 +15,10 @@ const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
  * What an instance tells the others of an entity that the CMS has refused a caller, or does not have: its id, and the
  * caller's mark. Without an id the CMS has refused more than one entity.
  */
-export const RefusedNotice = Type.Object({ caller: Mark, id: Type.Optional(Type.String({ pattern: `^${ENTITY_ID_PATTERN}$` })) })
+export const RefusedNotice = Type.Object({
+  caller: Mark,
+  id: Type.Optional(Type.String({ pattern: `^${ENTITY_ID_PATTERN}$` }))
+})
 export type RefusedNotice = Static<typeof RefusedNotice>
 
 /** What an instance tells the others of a service account that the CMS has refused: its mark. */

@@ -22,30 +22,30 @@ export interface Copy {
 /** Answers to reads, kept for when the CMS is down. */
 export interface StaleCache {
   /** The clock, in milliseconds. */
-  now (): number
+  now(): number
   /**
    * Keeps a caller's copy, unless an edition was saved, or refused to this caller, since the request came.
    * @param receivedAt when the request came, in milliseconds of the clock
    */
-  keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void
+  keep(key: string, copy: Copy, receivedAt: number, caller: Caller): void
   /** The copy and its age in seconds; undefined where there is none, or it is too old. */
-  find (key: string): { copy: Copy, age: number } | undefined
-  forget (key: string): void
+  find(key: string): { copy: Copy; age: number } | undefined
+  forget(key: string): void
   /** Call this when an edition was saved, or may have been. It drops every caller's copies that show its earlier state. */
-  outdate (uuid: string): void
+  outdate(uuid: string): void
   /**
    * Call this when the CMS refuses a caller an entity, or does not have it. It drops all copies of this caller that
    * show the entity, or the url of a reference to it, by whatever request.
    * @param id integer id or uuid; without one all copies of this caller are dropped
    * @param keys of the entity type, by default that of editions
    */
-  refuse (caller: Caller, id?: string, keys?: IdKeys): void
+  refuse(caller: Caller, id?: string, keys?: IdKeys): void
   /**
    * Call this when another instance was refused something for a caller. It drops the copies that show it, of all callers with
    * this mark.
    * @param id as of `refuse`
    */
-  withdraw (mark: string, id?: string): void
+  withdraw(mark: string, id?: string): void
 }
 
 export interface StaleCacheOptions {
@@ -69,7 +69,12 @@ const BYTES = 64 * 1024 * 1024
 /** For how many callers Quoin remembers the time of their last refusal. */
 const CALLERS = 10_000
 
-export function createStaleCache ({ seconds, model, uuidOf = () => undefined, now = () => performance.now() }: StaleCacheOptions): StaleCache {
+export function createStaleCache({
+  seconds,
+  model,
+  uuidOf = () => undefined,
+  now = () => performance.now()
+}: StaleCacheOptions): StaleCache {
   const keysOf = new Map<string, Set<string>>()
   const copies = new LRUCache<string, Copy & { owner: string }>({
     max: ENTRIES,
@@ -87,9 +92,12 @@ export function createStaleCache ({ seconds, model, uuidOf = () => undefined, no
   const refusedElsewhere = new Map<string, number>()
   let savedAt = -Infinity
 
-  function keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void {
+  function keep(key: string, copy: Copy, receivedAt: number, caller: Caller): void {
     const owner = fingerprint(caller)
-    const refusedAt = Math.max(refusals.get(owner) ?? -Infinity, refusedElsewhere.get(markOf(owner)) ?? -Infinity)
+    const refusedAt = Math.max(
+      refusals.get(owner) ?? -Infinity,
+      refusedElsewhere.get(markOf(owner)) ?? -Infinity
+    )
     if (seconds === 0 || receivedAt <= savedAt || receivedAt <= refusedAt) return
     copies.set(key, { ...copy, owner }, { size: 2 * (key.length + copy.payload.length) })
     // The cache does not take one that is too large.
@@ -101,30 +109,37 @@ export function createStaleCache ({ seconds, model, uuidOf = () => undefined, no
     if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
   }
 
-  function refuse (caller: Caller, id?: string, keys: IdKeys = model.keys): void {
+  function refuse(caller: Caller, id?: string, keys: IdKeys = model.keys): void {
     const owner = fingerprint(caller)
     refusals.set(owner, now())
     drop(owner, id, keys)
   }
 
-  function drop (owner: string, id: string | undefined, keys: IdKeys): void {
+  function drop(owner: string, id: string | undefined, keys: IdKeys): void {
     const isShown = id === undefined ? () => true : showing(id, keys)
-    for (const key of [...keysOf.get(owner) ?? []]) if (isShown(copies.peek(key)!)) copies.delete(key)
+    for (const key of [...(keysOf.get(owner) ?? [])]) {
+      if (isShown(copies.peek(key)!)) copies.delete(key)
+    }
   }
 
   /**
    * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as the name of a part. No
    * text within the JSON looks like these, since its quotes are escaped.
    */
-  function showing (id: string, keys: IdKeys): (copy: Copy) => boolean {
-    const ofEditions = (id: string) => isUuid(id) ? id.toLowerCase() : uuidOf(id)
+  function showing(id: string, keys: IdKeys): (copy: Copy) => boolean {
+    const ofEditions = (id: string) => (isUuid(id) ? id.toLowerCase() : uuidOf(id))
     const isEditions = isUuid(id) || keys === model.keys
     const uuid = isEditions ? ofEditions(id) : undefined
-    const parts = uuid === undefined ? [] : [`:[{"value":"${uuid}"}]`, `"target_uuid":"${uuid}","url":`, `"${uuid}":`]
+    const parts =
+      uuid === undefined
+        ? []
+        : [`:[{"value":"${uuid}"}]`, `"target_uuid":"${uuid}","url":`, `"${uuid}":`]
     if (!isUuid(id)) parts.push(`${JSON.stringify(keys.id)}:[{"value":${id}}]`)
     return ({ about, isAnonymous, payload }) => {
       // Of an entity of a list Quoin knows the integer id alone.
-      const isItsPart = about !== undefined && (!isEditions || about === id || (uuid !== undefined && ofEditions(about) === uuid))
+      const isItsPart =
+        about !== undefined &&
+        (!isEditions || about === id || (uuid !== undefined && ofEditions(about) === uuid))
       return isAnonymous === true || isItsPart || parts.some((part) => payload.includes(part))
     }
   }
@@ -132,21 +147,27 @@ export function createStaleCache ({ seconds, model, uuidOf = () => undefined, no
   return {
     now,
     keep,
-    find (key) {
+    find(key) {
       const copy = copies.get(key)
       const age = copy && Math.ceil((now() - copy.at) / 1000)
       return copy && age! <= seconds ? { copy, age: age! } : undefined
     },
-    forget: (key) => { copies.delete(key) },
-    outdate (uuid) {
+    forget: (key) => {
+      copies.delete(key)
+    },
+    outdate(uuid) {
       savedAt = now()
       // Any list may have gained or lost the edition.
-      for (const [key, { isEdition, payload }] of [...copies.entries()]) if (!isEdition || payload.includes(uuid)) copies.delete(key)
+      for (const [key, { isEdition, payload }] of [...copies.entries()]) {
+        if (!isEdition || payload.includes(uuid)) copies.delete(key)
+      }
     },
     refuse,
-    withdraw (mark, id) {
+    withdraw(mark, id) {
       refusedElsewhere.set(mark, now())
-      for (const owner of [...keysOf.keys()]) if (markOf(owner) === mark) drop(owner, id, model.keys)
+      for (const owner of [...keysOf.keys()]) {
+        if (markOf(owner) === mark) drop(owner, id, model.keys)
+      }
     }
   }
 }

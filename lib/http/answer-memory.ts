@@ -13,13 +13,13 @@ const UNDISTURBED_MS = 10_000
 /** Counts what large answers take, from when the CMS's arrive until callers have Quoin's. */
 export interface AnswerMemory {
   /** For one call. */
-  open (): Holding
+  open(): Holding
   /**
    * Counts an answer that is on its way to its caller.
    * @param end breaks it off, where it has been on its way for long and others need the memory
    * @returns to be called when it is over
    */
-  send (bytes: number, end: () => void): () => void
+  send(bytes: number, end: () => void): () => void
 }
 
 /** What a call takes. It is of no use after its end. */
@@ -28,12 +28,12 @@ export interface Holding {
    * The call that took memory first goes on whatever later calls have taken, so that one of many that begin at once gets through.
    * @throws {Failure} OVERLOADED where others leave too little, TOO_LARGE where the whole memory is too little
    */
-  take (bytes: number): void
+  take(bytes: number): void
   /** Takes memory for what cannot be refused any more. */
-  add (bytes: number): void
-  free (bytes: number): void
+  add(bytes: number): void
+  free(bytes: number): void
   /** Frees all. */
-  end (): void
+  end(): void
 }
 
 /** An answer that is on its way. */
@@ -44,34 +44,48 @@ interface Sending {
 }
 
 /** @param most bytes for all together */
-export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics().heap_size_limit), undisturbedMs = UNDISTURBED_MS): AnswerMemory {
+export function createAnswerMemory(
+  most = Math.floor(SHARE * getHeapStatistics().heap_size_limit),
+  undisturbedMs = UNDISTURBED_MS
+): AnswerMemory {
   const calls = new Set<Holding>()
   /** The oldest first. */
   const sendings = new Set<Sending>()
   let taken = 0
   let onTheWay = 0
 
-  function open (): Holding {
+  function open(): Holding {
     let own = 0
 
-    function add (bytes: number): void {
+    function add(bytes: number): void {
       own += bytes
       taken += bytes
     }
 
     const holding: Holding = {
-      take (bytes) {
-        if (own + bytes > most) throw new Failure('TOO_LARGE', `This needs answers of more than ${most} bytes; ask for less`)
+      take(bytes) {
+        if (own + bytes > most) {
+          throw new Failure(
+            'TOO_LARGE',
+            `This needs answers of more than ${most} bytes; ask for less`
+          )
+        }
         const [first = holding] = calls
         const inTheWay = first === holding ? own : taken
         makeRoom(most - inTheWay - bytes)
-        if (inTheWay + onTheWay + bytes > most) throw new Failure('OVERLOADED', 'Other answers take the memory that there is for them; try again, or ask for less', { headers: { 'retry-after': '1' } })
+        if (inTheWay + onTheWay + bytes > most) {
+          throw new Failure(
+            'OVERLOADED',
+            'Other answers take the memory that there is for them; try again, or ask for less',
+            { headers: { 'retry-after': '1' } }
+          )
+        }
         calls.add(holding)
         add(bytes)
       },
       add,
       free: (bytes) => add(-bytes),
-      end () {
+      end() {
         add(-own)
         calls.delete(holding)
       }
@@ -79,19 +93,19 @@ export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics(
     return holding
   }
 
-  function send (bytes: number, end: () => void): () => void {
+  function send(bytes: number, end: () => void): () => void {
     const sending = { bytes, begunAt: performance.now(), end }
     sendings.add(sending)
     onTheWay += bytes
     return () => forget(sending)
   }
 
-  function forget (sending: Sending): void {
+  function forget(sending: Sending): void {
     if (sendings.delete(sending)) onTheWay -= sending.bytes
   }
 
   /** Breaks off what has been on its way for longest, if that is long: nobody keeps the memory by reading slowly. */
-  function makeRoom (mostOnTheWay: number): void {
+  function makeRoom(mostOnTheWay: number): void {
     if (mostOnTheWay < 0) return
     for (const sending of sendings) {
       const isLate = performance.now() - sending.begunAt > undisturbedMs

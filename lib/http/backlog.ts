@@ -6,11 +6,11 @@ export const BACKLOG_BYTES = 64 * 1024 * 1024
 export type Backlog = ReturnType<typeof createBacklog>
 
 /** What streams have to send to callers that do not take it, counted once where several share it. */
-export function createBacklog (most = BACKLOG_BYTES) {
+export function createBacklog(most = BACKLOG_BYTES) {
   const streamsByText = new Map<Buffer, Set<Readable>>()
   let bytes = 0
 
-  function add (text: Buffer, stream: Readable): void {
+  function add(text: Buffer, stream: Readable): void {
     const streams = streamsByText.get(text) ?? new Set()
     if (streams.size === 0) bytes += text.length
     streamsByText.set(text, streams.add(stream))
@@ -23,7 +23,7 @@ export function createBacklog (most = BACKLOG_BYTES) {
     }
   }
 
-  function remove (text: Buffer, stream: Readable): void {
+  function remove(text: Buffer, stream: Readable): void {
     const streams = streamsByText.get(text)
     if (!streams?.delete(stream) || streams.size > 0) return
     streamsByText.delete(text)

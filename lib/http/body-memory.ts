@@ -36,13 +36,13 @@ export interface ArrivingBody {
 }
 
 /** Counts what bodies of requests take, byte by byte as they arrive: what is announced takes nothing. */
-export function createBodyMemory (undisturbedMs = UNDISTURBED_MS): BodyMemory {
+export function createBodyMemory(undisturbedMs = UNDISTURBED_MS): BodyMemory {
   const roomOf = (most: number): Room => ({ most, taken: 0, arriving: new Set() })
   return { small: roomOf(SMALL_BODIES), large: roomOf(LARGE_BODIES), undisturbedMs }
 }
 
 /** Begins to count a body. @param refuse called at most once, where there is no room for it any more */
-export function openBody ({ small }: BodyMemory, refuse: ArrivingBody['refuse']): ArrivingBody {
+export function openBody({ small }: BodyMemory, refuse: ArrivingBody['refuse']): ArrivingBody {
   const body = { room: small, bytes: 0, begunAt: performance.now(), refuse }
   small.arriving.add(body)
   return body
@@ -52,35 +52,39 @@ export function openBody ({ small }: BodyMemory, refuse: ArrivingBody['refuse'])
  * Counts what has arrived of a body. Where that is too much, the body that has been arriving for longest is refused, if that
  * is long: nobody can keep the memory by sending slowly. Else this one is refused.
  */
-export function grow (memory: BodyMemory, body: ArrivingBody, bytes: number): void {
+export function grow(memory: BodyMemory, body: ArrivingBody, bytes: number): void {
   count(body, bytes)
   if (body.room === memory.small && body.bytes >= LARGE_BODY) move(body, memory.large)
   const { room } = body
   while (room.taken > room.most) {
     const late = latest(memory, room) ?? body
     forget(late)
-    late.refuse(new Failure('OVERLOADED', 'Other requests with bodies are under way; try again', { headers: { 'retry-after': '1' } }))
+    late.refuse(
+      new Failure('OVERLOADED', 'Other requests with bodies are under way; try again', {
+        headers: { 'retry-after': '1' }
+      })
+    )
     if (late === body) return
   }
 }
 
 /** The body is whole: from now on it stays until its request is over. */
-export function settle (body: ArrivingBody): void {
+export function settle(body: ArrivingBody): void {
   body.room.arriving.delete(body)
 }
 
 /** Gives back what the body took. */
-export function forget (body: ArrivingBody): void {
+export function forget(body: ArrivingBody): void {
   settle(body)
   count(body, -body.bytes)
 }
 
-function count (body: ArrivingBody, bytes: number): void {
+function count(body: ArrivingBody, bytes: number): void {
   body.bytes += bytes
   body.room.taken += bytes
 }
 
-function move (body: ArrivingBody, room: Room): void {
+function move(body: ArrivingBody, room: Room): void {
   const { bytes } = body
   forget(body)
   body.room = room
@@ -89,7 +93,7 @@ function move (body: ArrivingBody, room: Room): void {
 }
 
 /** The body that has been arriving for longest, if that is long. */
-function latest ({ undisturbedMs }: BodyMemory, { arriving }: Room): ArrivingBody | undefined {
+function latest({ undisturbedMs }: BodyMemory, { arriving }: Room): ArrivingBody | undefined {
   const [oldest] = arriving
   const isLate = oldest !== undefined && performance.now() - oldest.begunAt > undisturbedMs
   return isLate ? oldest : undefined

@@ -24,26 +24,26 @@ export interface Call {
   /** For reads: the same signal; after a write another one, which is aborted after `lookUpMs`. */
   readonly signal: Signal
   /** Counts a request before it is sent. @throws {Failure} LIST_TOO_DEEP when there have been too many */
-  spend (): void
+  spend(): void
   /** Counts a request that is sent again. */
-  retry (): void
+  retry(): void
   /** Allows more requests, where the call is known to need them. */
-  allow (requests: number): void
+  allow(requests: number): void
   /** Takes memory for a large answer, or a part, until the call is over. @throws {Failure} OVERLOADED, unless a write was sent */
-  take (bytes: number): void
+  take(bytes: number): void
   /** Takes it for the answer to a write, which cannot be refused any more. */
-  takeOutcome (bytes: number): void
+  takeOutcome(bytes: number): void
   /** Gives some back. */
-  free (bytes: number): void
+  free(bytes: number): void
   /** Ends a write. From now on reads go on even if the caller hangs up, to find out what became of the write. */
-  endWrite (): void
+  endWrite(): void
 }
 
 /** The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed, or emits `close`. */
 export interface PendingAnswer {
   readonly destroyed: boolean
-  once (event: 'close', listener: () => void): unknown
-  off (event: 'close', listener: () => void): unknown
+  once(event: 'close', listener: () => void): unknown
+  off(event: 'close', listener: () => void): unknown
 }
 
 const CALL = Symbol('call')
@@ -59,18 +59,18 @@ interface CallState {
 }
 
 interface Running {
-  call: Call & { end (): void }
+  call: Call & { end(): void }
   /** How much work shares it. */
   running: number
 }
 
 /** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
-export function endOnHangUp (caller: Caller, answer: PendingAnswer): void {
-  (caller as CallState)[ANSWER] = answer
+export function endOnHangUp(caller: Caller, answer: PendingAnswer): void {
+  ;(caller as CallState)[ANSWER] = answer
 }
 
 /** Whether a caller has hung up. */
-export function hasHungUp (caller: Caller): boolean {
+export function hasHungUp(caller: Caller): boolean {
   return (caller as CallState)[ANSWER]?.destroyed === true
 }
 
@@ -78,7 +78,7 @@ export function hasHungUp (caller: Caller): boolean {
 export const CALLER_GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 
 /** The caller's call that is under way, if there is one. */
-export function callOf (caller: Caller): Call | undefined {
+export function callOf(caller: Caller): Call | undefined {
   return (caller as CallState)[CALL]?.call
 }
 
@@ -86,7 +86,11 @@ export function callOf (caller: Caller): Call | undefined {
  * Does work for a caller within limits. All requests to the CMS for this caller count in the meantime. Work for the same
  * caller at the same time shares the limits of the first. Where the work fails, its requests end.
  */
-export async function inCall<T> (caller: Caller, limits: CallLimits, work: () => Promise<T>): Promise<T> {
+export async function inCall<T>(
+  caller: Caller,
+  limits: CallLimits,
+  work: () => Promise<T>
+): Promise<T> {
   const state = caller as CallState
   const current = state[CALL]
   if (current && current.running > 0) return join(current, work)
@@ -99,17 +103,19 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   answer?.once('close', hangUp)
   const own = { call: createCall(interest, limits), running: 1 }
   state[CALL] = own
-  return work().finally(() => {
-    if (--own.running === 0) own.call.end()
-    clearTimeout(timer)
-    answer?.off('close', hangUp)
-  }).catch((error) => {
-    hangUp()
-    throw error
-  })
+  return work()
+    .finally(() => {
+      if (--own.running === 0) own.call.end()
+      clearTimeout(timer)
+      answer?.off('close', hangUp)
+    })
+    .catch((error) => {
+      hangUp()
+      throw error
+    })
 }
 
-async function join<T> (current: Running, work: () => Promise<T>): Promise<T> {
+async function join<T>(current: Running, work: () => Promise<T>): Promise<T> {
   current.running++
   try {
     return await work()
@@ -118,7 +124,7 @@ async function join<T> (current: Running, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function createCall (interest: Signal, { requests, lookUpMs, memory }: CallLimits): Running['call'] {
+function createCall(interest: Signal, { requests, lookUpMs, memory }: CallLimits): Running['call'] {
   let holding: Holding | undefined
   let isOver = false
   let most = requests
@@ -128,49 +134,55 @@ function createCall (interest: Signal, { requests, lookUpMs, memory }: CallLimit
 
   return {
     waiting: interest,
-    get signal () {
+    get signal() {
       if (!isWritten) return interest
       lookUp ??= expiring(lookUpMs)
       return lookUp
     },
-    spend () {
+    spend() {
       if (count >= most) throw tooDeep(most)
       count++
     },
-    retry () { count++ },
-    allow (more) { most += more },
-    take: (bytes) => isWritten ? held()?.add(bytes) : held()?.take(bytes),
+    retry() {
+      count++
+    },
+    allow(more) {
+      most += more
+    },
+    take: (bytes) => (isWritten ? held()?.add(bytes) : held()?.take(bytes)),
     takeOutcome: (bytes) => held()?.add(bytes),
     free: (bytes) => held()?.free(bytes),
-    end () {
+    end() {
       isOver = true
       holding?.end()
     },
-    endWrite () {
+    endWrite() {
       isWritten = true
       lookUp = undefined
     }
   }
 
   /** What the call takes. A request that outlives its call takes nothing. */
-  function held (): Holding | undefined {
+  function held(): Holding | undefined {
     if (isOver) return undefined
     holding ??= memory.open()
     return holding
   }
 }
 
-function expiring (ms: number): Signal {
+function expiring(ms: number): Signal {
   const aborter = createAborter()
   setTimeout(() => aborter.abort(tooSlow(ms)), ms).unref()
   return aborter
 }
 
 /** The failure at the deadline. The code of its cause says that a write was not sent. */
-function tooSlow (ms: number): Failure {
-  return new Failure('CMS_TIMEOUT', `The CMS is too slow to answer this within ${ms} ms`, { cause: Object.assign(new Error('the deadline of the call'), { code: 'NOT_SENT' }) })
+function tooSlow(ms: number): Failure {
+  return new Failure('CMS_TIMEOUT', `The CMS is too slow to answer this within ${ms} ms`, {
+    cause: Object.assign(new Error('the deadline of the call'), { code: 'NOT_SENT' })
+  })
 }
 
-function tooDeep (requests: number): Failure {
+function tooDeep(requests: number): Failure {
   return new Failure('LIST_TOO_DEEP', texts.listTooDeep(requests))
 }

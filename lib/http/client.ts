@@ -23,8 +23,8 @@ export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
 /** HTTP to the CMS. */
 export interface Http {
   /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (not sent), CMS_INVALID_RESPONSE (too large). */
-  send (request: HttpRequest): Promise<HttpAnswer>
-  close (): Promise<void>
+  send(request: HttpRequest): Promise<HttpAnswer>
+  close(): Promise<void>
 }
 
 export interface HttpOptions {
@@ -52,7 +52,12 @@ const GATEWAY = [502, 503, 504]
 const PAUSE_MS = 50
 
 /** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
-export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe }: HttpOptions): Http {
+export function createHttp({
+  url,
+  timeoutMs,
+  breaker = createBreaker(),
+  observe
+}: HttpOptions): Http {
   const { origin, pathname } = new URL(url)
   const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
@@ -65,7 +70,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
     maxResponseSize: LARGEST_BODY
   })
 
-  async function send (request: HttpRequest): Promise<HttpAnswer> {
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
     const deadline = performance.now() + timeoutMs
     return breaker.run(() => {
       // The request that tries out a failed CMS is sent once. Its outcome counts even if nobody waits any more.
@@ -75,14 +80,28 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   }
 
   /** Sends a read. Retries it once, after a random pause, where a retry may help and the deadline allows it. */
-  async function retryOnce (request: HttpRequest, deadline: number): Promise<HttpAnswer> {
+  async function retryOnce(request: HttpRequest, deadline: number): Promise<HttpAnswer> {
     const pause = PAUSE_MS * (1 + 2 * Math.random())
     const isTime = () => performance.now() + pause < deadline
     try {
       const answer = await sendOnce(request, deadline)
-      if (!GATEWAY.includes(answer.status) || !isFailing(answer) || answer.headers['retry-after'] !== undefined || !isTime()) return answer
+      if (
+        !GATEWAY.includes(answer.status) ||
+        !isFailing(answer) ||
+        answer.headers['retry-after'] !== undefined ||
+        !isTime()
+      ) {
+        return answer
+      }
     } catch (error) {
-      if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException | undefined)?.code)) || !isTime()) throw error
+      if (
+        !PASSING.includes(
+          String(((error as Error).cause as NodeJS.ErrnoException | undefined)?.code)
+        ) ||
+        !isTime()
+      ) {
+        throw error
+      }
     }
     await sleep(pause)
     request.onRetry?.()
@@ -90,10 +109,22 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   }
 
   /** @param deadline of all tries, in milliseconds of performance.now() */
-  async function sendOnce ({ method, path, headers, body, signal, take, free }: HttpRequest, deadline: number): Promise<HttpAnswer> {
+  async function sendOnce(
+    { method, path, headers, body, signal, take, free }: HttpRequest,
+    deadline: number
+  ): Promise<HttpAnswer> {
     const observation = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
     try {
-      const answer = await exchange(pool, { method, path: base + path, headers: { ...UNCODED, ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal, take, free })
+      const answer = await exchange(
+        pool,
+        {
+          method,
+          path: base + path,
+          headers: { ...UNCODED, ...headers, ...observation?.headers },
+          body: body ?? null
+        },
+        { ms: deadline - performance.now(), signal, take, free }
+      )
       observation?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
       return answer
     } catch (error) {
@@ -106,31 +137,44 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   return { send, close: () => pool.destroy() }
 }
 
-function connector (timeout: number): buildConnector.connector {
+function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
-  return (options, callback) => connect(options, (...result) => {
-    const [, socket] = result
-    if (socket) leaveOutContinue(socket)
-    callback(...result)
-  })
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [, socket] = result
+      if (socket) leaveOutContinue(socket)
+      callback(...result)
+    })
 }
 
 /** The title of an answer is looked for in this many characters at its start. */
 const HEAD = 10_000
 
 /** The answer of the CMS as an error for the log. It has the title of the page or of the error only: the rest may repeat what the caller sent. */
-export function upstream (status: number, body: Buffer): Error {
+export function upstream(status: number, body: Buffer): Error {
   const text = textOf(body)
-  const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text.slice(0, HEAD)) ?? []
+  const [, title = `${text.length} characters`] =
+    /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(
+      text.slice(0, HEAD)
+    ) ?? []
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }
 
 /** Whether a failure says that the CMS is away, slow or failing (5xx). A refusal or an answer that makes no sense says something else. */
-export function isDown (error: unknown): error is Failure {
-  return error instanceof Failure && DOWN.includes(error.code) && (error.cause as { status?: number } | undefined)?.status !== 429
+export function isDown(error: unknown): error is Failure {
+  return (
+    error instanceof Failure &&
+    DOWN.includes(error.code) &&
+    (error.cause as { status?: number } | undefined)?.status !== 429
+  )
 }
 
-const DOWN: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE', 'CMS_FAILED', 'CMS_UNAVAILABLE']
+const DOWN: readonly FailureCode[] = [
+  'CMS_TIMEOUT',
+  'CMS_UNREACHABLE',
+  'CMS_FAILED',
+  'CMS_UNAVAILABLE'
+]
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
 /** What passed a limit, by undici's code. */
@@ -139,16 +183,32 @@ const TOO_LARGE: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: `with header fields of more than ${LARGEST_HEADER / 1024} KiB. Let Drupal, or the proxy before it, send fewer: cache tags (X-Drupal-Cache-Tags) are for debugging or for a cache`
 }
 
-function transportFailure (error: unknown, timeoutMs: number): Failure {
+function transportFailure(error: unknown, timeoutMs: number): Failure {
   const { name, code = '', cause } = error as NodeJS.ErrnoException
   for (const reason of [error, cause]) if (reason instanceof Failure) return reason
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
-  if (code === 'NOT_SENT') return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, { cause: error })
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new Failure(
+      'CMS_TIMEOUT',
+      `The CMS did not accept a connection within ${timeoutMs / 2} ms`,
+      { cause: error }
+    )
+  }
+  if (code === 'NOT_SENT') {
+    return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, {
+      cause: error
+    })
+  }
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
     return new Failure('CMS_TIMEOUT', texts.cmsTimeout(timeoutMs), { cause: error })
   }
   const excess = TOO_LARGE[code]
-  if (excess !== undefined) return new Failure('CMS_INVALID_RESPONSE', `The CMS answered ${excess}`, { cause: error })
-  if (name === 'HTTPParserError') return new Failure('CMS_UNREACHABLE', 'The CMS answered something that is not HTTP/1.1', { cause: error })
+  if (excess !== undefined) {
+    return new Failure('CMS_INVALID_RESPONSE', `The CMS answered ${excess}`, { cause: error })
+  }
+  if (name === 'HTTPParserError') {
+    return new Failure('CMS_UNREACHABLE', 'The CMS answered something that is not HTTP/1.1', {
+      cause: error
+    })
+  }
   return new Failure('CMS_UNREACHABLE', texts.cmsUnreachable, { cause: error })
 }

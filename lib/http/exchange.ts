@@ -33,27 +33,40 @@ export interface Limits {
  * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
  *   where no connection was free until then, one with the code NOT_SENT and that as its cause
  */
-export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal, take, free }: Limits): Promise<HttpAnswer> {
+export function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  { ms, signal, take, free }: Limits
+): Promise<HttpAnswer> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
-  const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
+  const timer = setTimeout(
+    () => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')),
+    ms
+  )
   const onAbort = () => stop(signal!.reason as Error)
   signal?.addEventListener('abort', onAbort)
   let controller: Dispatcher.DispatchController | undefined
   let stopReason: Error | undefined
 
-  function stop (reason: Error): void {
+  function stop(reason: Error): void {
     stopReason = reason
     controller?.abort(reason)
-    fail(controller ? reason : Object.assign(new Error('no connection was free', { cause: reason }), { code: 'NOT_SENT' }))
+    fail(
+      controller
+        ? reason
+        : Object.assign(new Error('no connection was free', { cause: reason }), {
+            code: 'NOT_SENT'
+          })
+    )
   }
 
-  function fail (error: Error): void {
+  function fail(error: Error): void {
     settle()
     reject(error)
   }
 
-  function settle (): void {
+  function settle(): void {
     if (taken > 0) free?.(taken)
     taken = 0
     clearTimeout(timer)
@@ -65,12 +78,14 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   let length = 0
   let taken = 0
   dispatcher.dispatch(request, {
-    onRequestStart (started) {
+    onRequestStart(started) {
       controller = started
       if (stopReason) started.abort(stopReason)
     },
-    onResponseStart (_controller, status, headers) { head = { status, headers } },
-    onResponseData (_controller, chunk) {
+    onResponseStart(_controller, status, headers) {
+      head = { status, headers }
+    },
+    onResponseData(_controller, chunk) {
       length += chunk.length
       if (length >= LARGE_ANSWER) {
         take?.(length - taken)
@@ -78,7 +93,7 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
       }
       chunks.push(chunk)
     },
-    onResponseEnd () {
+    onResponseEnd() {
       settle()
       resolve({ ...head, body: Buffer.concat(chunks) })
     },
@@ -91,11 +106,13 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
 const utf8 = new TextDecoder()
 
 /** The text of a body. */
-export function textOf (body: Uint8Array): string {
+export function textOf(body: Uint8Array): string {
   return utf8.decode(body)
 }
 
 /** Whether an answer is JSON of Drupal: JSON:API, or core's own. A gateway's JSON (application/problem+json, RFC 9457) is not. */
-export function isJson ({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
-  return [JSONAPI, 'application/json'].includes(String(contentType).split(';', 1)[0]!.trim().toLowerCase())
+export function isJson({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
+  return [JSONAPI, 'application/json'].includes(
+    String(contentType).split(';', 1)[0]!.trim().toLowerCase()
+  )
 }

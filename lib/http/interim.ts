@@ -15,7 +15,7 @@ const MOST_BYTES = 16 * 1024
  *
  * undici sends one request at a time, in one turn, and reads with `read`: what comes first after a write begins an answer.
  */
-export function leaveOutContinue (socket: Socket): void {
+export function leaveOutContinue(socket: Socket): void {
   const { read, write } = socket
   let isStart = false
   let skipped = 0
@@ -42,7 +42,7 @@ export function leaveOutContinue (socket: Socket): void {
   }
 
   /** The bytes behind all whole interim answers. */
-  function afterContinues (bytes: Buffer): Buffer {
+  function afterContinues(bytes: Buffer): Buffer {
     let rest = bytes
     for (;;) {
       const end = startsWithContinue(rest) ? rest.indexOf(END) : -1
@@ -53,17 +53,17 @@ export function leaveOutContinue (socket: Socket): void {
   }
 
   /** Whether bytes may still become an interim answer that is left out. */
-  function mayContinue (bytes: Buffer): boolean {
+  function mayContinue(bytes: Buffer): boolean {
     if (skipped + bytes.length > MOST_BYTES) return false
     return bytes.length < LONGEST_START ? isPrefix(bytes) : startsWithContinue(bytes)
   }
 }
 
-function startsWithContinue (bytes: Buffer): boolean {
+function startsWithContinue(bytes: Buffer): boolean {
   return CONTINUE.test(bytes.toString('latin1', 0, LONGEST_START))
 }
 
-function isPrefix (bytes: Buffer): boolean {
+function isPrefix(bytes: Buffer): boolean {
   const text = bytes.toString('latin1')
   return STARTS.some((start) => start.startsWith(text))
 }

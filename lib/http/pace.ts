@@ -8,9 +8,9 @@ export interface LeastPace {
 
 export interface Pace {
   /** Counts bytes that have moved. */
-  moved (bytes: number): void
+  moved(bytes: number): void
   /** Stops watching. */
-  end (): void
+  end(): void
 }
 
 /**
@@ -21,12 +21,12 @@ export interface Pace {
  *
  * @param onTooSlow called once at most
  */
-export function watchPace ({ graceMs, bytesPerSecond }: LeastPace, onTooSlow: () => void): Pace {
+export function watchPace({ graceMs, bytesPerSecond }: LeastPace, onTooSlow: () => void): Pace {
   let deadline = performance.now() + graceMs
   let isOver = false
   let timer = setTimeout(look, graceMs)
 
-  function look (): void {
+  function look(): void {
     const leftMs = deadline - performance.now()
     if (leftMs > 0) {
       timer = setTimeout(look, leftMs)
@@ -36,7 +36,7 @@ export function watchPace ({ graceMs, bytesPerSecond }: LeastPace, onTooSlow: ()
     setImmediate(decide)
   }
 
-  function decide (): void {
+  function decide(): void {
     if (isOver) return
     if (deadline > performance.now()) return look()
     isOver = true
@@ -44,10 +44,10 @@ export function watchPace ({ graceMs, bytesPerSecond }: LeastPace, onTooSlow: ()
   }
 
   return {
-    moved (bytes) {
-      deadline = Math.min(performance.now() + graceMs, deadline + bytes * 1000 / bytesPerSecond)
+    moved(bytes) {
+      deadline = Math.min(performance.now() + graceMs, deadline + (bytes * 1000) / bytesPerSecond)
     },
-    end () {
+    end() {
       isOver = true
       clearTimeout(timer)
     }

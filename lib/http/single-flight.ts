@@ -8,9 +8,9 @@ export interface SingleFlight<T> {
    * @param signal aborts the wait of this one
    * @throws the signal's reason
    */
-  share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
+  share(key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
   /** Starts new work for the next caller. Callers that wait already get the result of the old work. */
-  forgetAll (): void
+  forgetAll(): void
 }
 
 interface Flight<T> {
@@ -19,13 +19,17 @@ interface Flight<T> {
   isOver: boolean
   aborter: Aborter
   /** From now on nobody joins it. */
-  end (): void
+  end(): void
 }
 
-export function createSingleFlight<T> (): SingleFlight<T> {
+export function createSingleFlight<T>(): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>()
 
-  async function share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
+  async function share(
+    key: string,
+    work: (signal: Signal) => Promise<T>,
+    signal?: Signal
+  ): Promise<T> {
     if (signal?.aborted) throw signal.reason
     const flight = flights.get(key) ?? start(key, work)
     flight.waiting++
@@ -39,13 +43,19 @@ export function createSingleFlight<T> (): SingleFlight<T> {
     }
   }
 
-  function start (key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
+  function start(key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
     const aborter = createAborter()
-    function end (): void {
+    function end(): void {
       flight.isOver = true
       if (flights.get(key) === flight) flights.delete(key)
     }
-    const flight: Flight<T> = { result: work(aborter).finally(end), waiting: 0, isOver: false, aborter, end }
+    const flight: Flight<T> = {
+      result: work(aborter).finally(end),
+      waiting: 0,
+      isOver: false,
+      aborter,
+      end
+    }
     flights.set(key, flight)
     return flight
   }

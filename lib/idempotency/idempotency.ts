@@ -44,7 +44,10 @@ export interface Idempotency {
    * @returns what it came to now, and whether an earlier attempt had saved it; or only what it came to earlier
    * @throws {Failure} IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY; STORE_UNAVAILABLE, STORE_FAILED with nothing sent; what `work` throws
    */
-  once<T>(request: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: RequestOutcome }>): Promise<{ result: T, isReplayed: boolean } | { earlier: RequestOutcome }>
+  once<T>(
+    request: KeyedRequest,
+    work: (attempt: Attempt) => Promise<{ result: T; done: RequestOutcome }>
+  ): Promise<{ result: T; isReplayed: boolean } | { earlier: RequestOutcome }>
 }
 
 export interface IdempotencyDeps {
@@ -93,17 +96,33 @@ interface RequestEntry {
  *
  * Only successes are kept: a refused request has changed nothing, so its key is free again.
  */
-export function createIdempotency ({ client, table: name, environment, now, ready, timeoutMs, monotonic = () => performance.now(), wait = sleep, random = Math.random }: IdempotencyDeps): Idempotency {
+export function createIdempotency({
+  client,
+  table: name,
+  environment,
+  now,
+  ready,
+  timeoutMs,
+  monotonic = () => performance.now(),
+  wait = sleep,
+  random = Math.random
+}: IdempotencyDeps): Idempotency {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   const isLeaseOver = createLeases(now, monotonic)
 
-  async function once<T> ({ body, key: header, method, path, uid }: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: RequestOutcome }>) {
-    const key = { env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`, fieldName: 'request' }
+  async function once<T>(
+    { body, key: header, method, path, uid }: KeyedRequest,
+    work: (attempt: Attempt) => Promise<{ result: T; done: RequestOutcome }>
+  ) {
+    const key = {
+      env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`,
+      fieldName: 'request'
+    }
     const claim = await take(key, digest(body))
     if (claim.done) return { earlier: claim.done }
     const attempt = begin(key, claim)
-    let outcome: { result: T, done: RequestOutcome }
+    let outcome: { result: T; done: RequestOutcome }
     try {
       outcome = await work(attempt)
     } catch (error) {
@@ -115,7 +134,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
   }
 
   /** The record of a request, taken by this attempt; or what the request came to. */
-  async function take (key: Key, fingerprint: string): Promise<Claim> {
+  async function take(key: Key, fingerprint: string): Promise<Claim> {
     await ready()
     const sentAt = monotonic()
     const fresh = { fingerprint, uuid: randomUUID() }
@@ -126,70 +145,92 @@ export function createIdempotency ({ client, table: name, environment, now, read
     if (!record) throw keyBusy()
     if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
     const entry = entryOf(record)
-    if (entry.fingerprint !== fingerprint) throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
+    if (entry.fingerprint !== fingerprint) {
+      throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
+    }
     if (entry.done) return { ...entry, version, sentAt }
     const longestMs = Math.max(LEASE_MS, timeoutMs + SETTLE_MS)
     if (isLeaseOver(record, longestMs)) return takeOver(key, record, entry)
     throw keyBusy(Math.min(Number(record['leaseUntil']) - now(), longestMs))
   }
 
-  async function takeOver (key: Key, record: Item, entry: RequestEntry): Promise<Claim> {
+  async function takeOver(key: Key, record: Item, entry: RequestEntry): Promise<Claim> {
     const sentAt = monotonic()
     const version = nextVersion(record['version'])
-    const { done } = await table.claim(item(key, version, entry, LEASE_MS), isOfVersion(record['version']))
+    const { done } = await table.claim(
+      item(key, version, entry, LEASE_MS),
+      isOfVersion(record['version'])
+    )
     if (!done) throw keyBusy()
     return { ...entry, version, sentAt }
   }
 
-  function begin (key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
+  function begin(key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
     let version = first
     let earlier = intent
     let ownIntent: Intent | undefined
     let leaseEnds = sentAt + LEASE_MS
 
     /** Replaces the record, if it is still this attempt's. */
-    async function write (change: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
+    async function write(change: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
       const next = nextVersion(version)
-      const { done } = await table.claim(item(key, next, { ...entry, ...change }, leaseMs), isOfVersion(version))
+      const { done } = await table.claim(
+        item(key, next, { ...entry, ...change }, leaseMs),
+        isOfVersion(version)
+      )
       if (done) version = next
       return done
     }
 
     return {
       uuid: entry.uuid,
-      get earlier () { return earlier },
-      async intend (intent: Intent) {
+      get earlier() {
+        return earlier
+      },
+      async intend(intent: Intent) {
         const leaseMs = timeoutMs + SETTLE_MS
         const sentAt = monotonic()
-        if (!await write({ intent }, leaseMs)) throw keyBusy()
+        if (!(await write({ intent }, leaseMs))) throw keyBusy()
         leaseEnds = sentAt + leaseMs
         earlier = undefined
         ownIntent = intent
       },
-      confirm () {
+      confirm() {
         if (monotonic() >= leaseEnds) throw keyBusy()
       },
       /** The edition is saved, whether or not this can be noted: the next attempt sees it. */
-      async succeed (done: RequestOutcome) {
+      async succeed(done: RequestOutcome) {
         await write({ done }, 0).catch(() => {})
       },
       /** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
-      async fail (error: unknown) {
-        const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? ownIntent : undefined)
-        const ended = intent ? write({ intent }, ownIntent ? SETTLE_MS : 0) : table.remove(key, isOfVersion(version))
+      async fail(error: unknown) {
+        const intent =
+          earlier ?? (!(error instanceof Failure) || isUncertain(error) ? ownIntent : undefined)
+        const ended = intent
+          ? write({ intent }, ownIntent ? SETTLE_MS : 0)
+          : table.remove(key, isOfVersion(version))
         await ended.catch(() => {})
       }
     }
   }
 
-  function item (key: Key, version: string, { fingerprint, uuid, intent, done: completion }: RequestEntry, leaseMs: number): StoredItem & { version: string } {
+  function item(
+    key: Key,
+    version: string,
+    { fingerprint, uuid, intent, done: completion }: RequestEntry,
+    leaseMs: number
+  ): StoredItem & { version: string } {
     return {
       ...key,
       version,
       fingerprint,
       uuid,
       ...(intent && { before: intent.before, after: intent.after }),
-      ...(completion && { status: completion.status, etag: completion.etag, saved: completion.uuid }),
+      ...(completion && {
+        status: completion.status,
+        etag: completion.etag,
+        saved: completion.uuid
+      }),
       ...lettersOf((completion ?? intent)?.outcomes),
       leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
       removeAt: Math.floor(now() / 1000) + KEPT_SECONDS
@@ -207,10 +248,21 @@ interface Claim extends RequestEntry {
 }
 
 /** @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether the request was done */
-function entryOf (record: Item): RequestEntry {
-  if (!Value.Check(StoredRequest, record)) throw new Failure('STORE_FAILED', texts.storeFailed, { cause: new Error('a record of an Idempotency-Key has another form') })
+function entryOf(record: Item): RequestEntry {
+  if (!Value.Check(StoredRequest, record)) {
+    throw new Failure('STORE_FAILED', texts.storeFailed, {
+      cause: new Error('a record of an Idempotency-Key has another form')
+    })
+  }
   const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = record
-  const more = outcomes === undefined ? {} : { outcomes: [...outcomes].map((letter) => letter === 'd' ? 'done' as const : 'already' as const) }
+  const more =
+    outcomes === undefined
+      ? {}
+      : {
+          outcomes: [...outcomes].map((letter) =>
+            letter === 'd' ? ('done' as const) : ('already' as const)
+          )
+        }
   return {
     fingerprint,
     uuid,
@@ -220,12 +272,12 @@ function entryOf (record: Item): RequestEntry {
 }
 
 /** What operations came to, one letter each. */
-function lettersOf (outcomes: Intent['outcomes']): { outcomes?: string } {
+function lettersOf(outcomes: Intent['outcomes']): { outcomes?: string } {
   return outcomes ? { outcomes: outcomes.map((outcome) => outcome.charAt(0)).join('') } : {}
 }
 
 /** @throws {Failure} BAD_REQUEST for a body whose nesting the stack does not take */
-function digest (value: unknown): string {
+function digest(value: unknown): string {
   try {
     return hash('sha256', JSON.stringify([value]), 'base64url')
   } catch (cause) {
@@ -233,6 +285,8 @@ function digest (value: unknown): string {
   }
 }
 
-function keyBusy (leaseMs = 0): Failure {
-  return new Failure('IDEMPOTENCY_KEY_BUSY', texts.keyBusy, { headers: { 'retry-after': String(Math.max(1, Math.ceil(leaseMs / 1000))) } })
+function keyBusy(leaseMs = 0): Failure {
+  return new Failure('IDEMPOTENCY_KEY_BUSY', texts.keyBusy, {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(leaseMs / 1000))) }
+  })
 }

@@ -35,14 +35,24 @@ const EditionState = Type.Object({
 })
 export type EditionState = Static<typeof EditionState>
 
-const StoredAuthor = Type.Object({ uid: Type.Optional(Type.String()), name: Type.Optional(Type.String()) })
+const StoredAuthor = Type.Object({
+  uid: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String())
+})
 
 /** An entry as the table has it. */
 const StoredEntry = Type.Object({
   /** Milliseconds since 1970. */
   at: Type.Number(),
   by: StoredAuthor,
-  kind: Type.Union([Type.Literal('create'), Type.Literal('update'), Type.Literal('order'), Type.Literal('close'), Type.Literal('restore'), Type.Literal('takeover')]),
+  kind: Type.Union([
+    Type.Literal('create'),
+    Type.Literal('update'),
+    Type.Literal('order'),
+    Type.Literal('close'),
+    Type.Literal('restore'),
+    Type.Literal('takeover')
+  ]),
   outcome: Type.Union([Type.Literal('saved'), Type.Literal('refused'), Type.Literal('uncertain')]),
   before: Type.Optional(EditionState),
   after: Type.Optional(EditionState),
@@ -92,7 +102,9 @@ export interface JournalDeps {
 
 export type Journal = ReturnType<typeof createJournal>
 
-const isUnsettled = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#outcome = :uncertain'))))
+const isUnsettled = expressionOf(
+  any(rule('attribute_not_exists(#key)'), all(rule('#outcome = :uncertain')))
+)
 const KEYS = '#key = :key'
 const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
 
@@ -101,7 +113,20 @@ const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
  * begins with the time. The journal writes an entry as `uncertain` before it sends the save, and again with the outcome
  * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
  */
-export function createJournal ({ client, table: name, environment, memory = createAnswerMemory(), days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
+export function createJournal({
+  client,
+  table: name,
+  environment,
+  memory = createAnswerMemory(),
+  days,
+  model,
+  now,
+  ready,
+  warn,
+  monotonic = () => performance.now(),
+  wait = sleep,
+  random = Math.random
+}: JournalDeps) {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   const gaps = new Map<string, number>()
@@ -110,7 +135,10 @@ export function createJournal ({ client, table: name, environment, memory = crea
   const keyOf = (id: string) => `${environment}#journal-${id}`
 
   /** Writes; false where the store is away. */
-  async function write (item: () => StoredItem | Promise<StoredItem>, condition = isNothing()): Promise<boolean> {
+  async function write(
+    item: () => StoredItem | Promise<StoredItem>,
+    condition = isNothing()
+  ): Promise<boolean> {
     if (monotonic() < restsUntil) return false
     try {
       await ready()
@@ -126,29 +154,46 @@ export function createJournal ({ client, table: name, environment, memory = crea
   const record: Recorder = async ({ kind, uuid, by, before, fields, isShared }) => {
     let intent: StoredItem | undefined
     const values = pack(boundFields(fields))
-    const isWritten = (isShared || kind === 'create') && await write(async () => (intent = {
-      ...newItem(uuid),
-      kind,
-      by: mapOf({ uid: by.uid, name: by.name }),
-      outcome: 'uncertain',
-      ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag) }) }),
-      missed: gaps.get(uuid) ?? 0,
-      values: await values
-    }))
+    const isWritten =
+      (isShared || kind === 'create') &&
+      (await write(
+        async () =>
+          (intent = {
+            ...newItem(uuid),
+            kind,
+            by: mapOf({ uid: by.uid, name: by.name }),
+            outcome: 'uncertain',
+            ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag) }) }),
+            missed: gaps.get(uuid) ?? 0,
+            values: await values
+          })
+      ))
     if (isWritten) gaps.delete(uuid)
     return async (outcome) => {
       if (outcome.outcome === 'uncertain' && isWritten) return
-      if (isWritten) await conclude(intent!, outcome.outcome, 'etag' in outcome ? stateOf(outcome.edition, outcome.etag) : undefined)
-      else if (outcome.outcome !== 'refused') miss(uuid)
+      if (isWritten) {
+        await conclude(
+          intent!,
+          outcome.outcome,
+          'etag' in outcome ? stateOf(outcome.edition, outcome.etag) : undefined
+        )
+      } else if (outcome.outcome !== 'refused') miss(uuid)
     }
   }
 
-  async function conclude (item: StoredItem, outcome: SaveOutcome['outcome'], after: EditionState | undefined): Promise<void> {
-    await write(() => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }), condition(isUnsettled, { ':uncertain': 'uncertain' }))
+  async function conclude(
+    item: StoredItem,
+    outcome: SaveOutcome['outcome'],
+    after: EditionState | undefined
+  ): Promise<void> {
+    await write(
+      () => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }),
+      condition(isUnsettled, { ':uncertain': 'uncertain' })
+    )
   }
 
   /** Notes that a save has no entry. Beyond the limit it forgets the edition that was noted first. */
-  function miss (uuid: string): void {
+  function miss(uuid: string): void {
     const count = gaps.get(uuid) ?? 0
     gaps.delete(uuid)
     gaps.set(uuid, count + 1)
@@ -156,20 +201,38 @@ export function createJournal ({ client, table: name, environment, memory = crea
     if (gaps.size > MISSED_MAX) gaps.delete(oldest!)
   }
 
-  function newItem (id: string) {
-    return { env_entityType_entityId: keyOf(id), fieldName: nextVersion(), at: Math.floor(now()), [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY }
+  function newItem(id: string) {
+    return {
+      env_entityType_entityId: keyOf(id),
+      fieldName: nextVersion(),
+      at: Math.floor(now()),
+      [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY
+    }
   }
 
   /** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
-  async function takenOver (id: string, { fieldName, from, by }: Takeover): Promise<void> {
-    await write(async () => ({ ...newItem(id), kind: 'takeover', by: mapOf({ ...by }), from: mapOf({ ...from }), outcome: 'saved', values: await pack({ fields: { [fieldName]: {} } }) }))
+  async function takenOver(id: string, { fieldName, from, by }: Takeover): Promise<void> {
+    await write(async () => ({
+      ...newItem(id),
+      kind: 'takeover',
+      by: mapOf({ ...by }),
+      from: mapOf({ ...from }),
+      outcome: 'saved',
+      values: await pack({ fields: { [fieldName]: {} } })
+    }))
   }
 
   /** What an edition looks like. */
-  function stateOf (edition: EditionJson, etag: string): EditionState {
-    const changed = model.keys.changed === null ? NaN : instant(edition[model.keys.changed]?.[0]?.['value'])
-    const language = model.keys.langcode === null ? '' : scalarText(edition[model.keys.langcode]?.[0]?.['value'])
-    return { etag, ...(!Number.isNaN(changed) && { changed }), ...(language !== '' && { language }) }
+  function stateOf(edition: EditionJson, etag: string): EditionState {
+    const changed =
+      model.keys.changed === null ? NaN : instant(edition[model.keys.changed]?.[0]?.['value'])
+    const language =
+      model.keys.langcode === null ? '' : scalarText(edition[model.keys.langcode]?.[0]?.['value'])
+    return {
+      etag,
+      ...(!Number.isNaN(changed) && { changed }),
+      ...(language !== '' && { language })
+    }
   }
 
   /**
@@ -177,7 +240,10 @@ export function createJournal ({ client, table: name, environment, memory = crea
    * release knows are left out.
    * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
    */
-  async function page (id: string, { limit, before }: { limit: number, before?: string | undefined }): Promise<Entry[]> {
+  async function page(
+    id: string,
+    { limit, before }: { limit: number; before?: string | undefined }
+  ): Promise<Entry[]> {
     await ready()
     const keys = before === undefined ? KEYS : KEYS_BEFORE
     const seconds = Math.floor(now() / 1000)
@@ -187,23 +253,33 @@ export function createJournal ({ client, table: name, environment, memory = crea
       Limit: limit,
       KeyConditionExpression: keys,
       ExpressionAttributeNames: namesOf(keys),
-      ExpressionAttributeValues: { ':key': keyOf(id), ...(before !== undefined && { ':before': before }) }
+      ExpressionAttributeValues: {
+        ':key': keyOf(id),
+        ...(before !== undefined && { ':before': before })
+      }
     }
-    const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) => table.query(query, {
-      inTime: createDeadline(monotonic), measure, isWanted: (item) => isKept(item, seconds) && isEntry(item), most: limit
-    }))
+    const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) =>
+      table.query(query, {
+        inTime: createDeadline(monotonic),
+        measure,
+        isWanted: (item) => isKept(item, seconds) && isEntry(item),
+        most: limit
+      })
+    )
     return Promise.all(Items.filter(isEntry).slice(0, limit).map(entryOf))
   }
 
   /** One entry. */
-  async function find (id: string, entry: string): Promise<Entry | undefined> {
+  async function find(id: string, entry: string): Promise<Entry | undefined> {
     await ready()
     const item = await table.get({ env_entityType_entityId: keyOf(id), fieldName: entry })
-    return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item) ? entryOf(item) : undefined
+    return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item)
+      ? entryOf(item)
+      : undefined
   }
 
   /** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */
-  async function settle (id: string, { id: entry, outcome, after }: Entry): Promise<void> {
+  async function settle(id: string, { id: entry, outcome, after }: Entry): Promise<void> {
     const key = { env_entityType_entityId: keyOf(id), fieldName: entry }
     const item = await table.get(key)
     if (item) await conclude({ ...storedAgain(item), ...key }, outcome, after)
@@ -213,19 +289,45 @@ export function createJournal ({ client, table: name, environment, memory = crea
 }
 
 /** The time to live may take days to remove an entry. */
-function isKept (item: Item, seconds: number): boolean {
+function isKept(item: Item, seconds: number): boolean {
   return Number(item[REMOVE_AT]) > seconds
 }
 
-function mapOf (members: Record<string, string | number | undefined>): Map<string, StoredValue> {
-  return new Map(Object.entries(members).filter((member): member is [string, string | number] => member[1] !== undefined))
+function mapOf(members: Record<string, string | number | undefined>): Map<string, StoredValue> {
+  return new Map(
+    Object.entries(members).filter(
+      (member): member is [string, string | number] => member[1] !== undefined
+    )
+  )
 }
 
 /** Whether an item is an entry of a form that this release knows: a later one may write others. */
-function isEntry (item: Item): item is Item & StoredEntry {
+function isEntry(item: Item): item is Item & StoredEntry {
   return Value.Check(StoredEntry, item)
 }
 
-async function entryOf ({ fieldName: id, at, by, kind, outcome, missed = 0, before, after, from, values }: Item & StoredEntry): Promise<Entry> {
-  return { id, at, by, kind, outcome, missed, ...(before && { before }), ...(after && { after }), ...(from && { from }), ...await unpack(values) }
+async function entryOf({
+  fieldName: id,
+  at,
+  by,
+  kind,
+  outcome,
+  missed = 0,
+  before,
+  after,
+  from,
+  values
+}: Item & StoredEntry): Promise<Entry> {
+  return {
+    id,
+    at,
+    by,
+    kind,
+    outcome,
+    missed,
+    ...(before && { before }),
+    ...(after && { after }),
+    ...(from && { from }),
+    ...(await unpack(values))
+  }
 }

@@ -10,7 +10,7 @@ export const ENTRY_MAX = 131_072
 const SHORT_MAX = 400
 
 export const SIDES = ['before', 'after'] as const
-export type Side = typeof SIDES[number]
+export type Side = (typeof SIDES)[number]
 
 /** A field of an entry: its values as far as they are known and not too large. */
 export interface FieldValues {
@@ -31,7 +31,9 @@ const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
 /** Bounds the fields of an entry: of those that do not fit, values are left out. */
-export function boundFields (fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>): Fields {
+export function boundFields(
+  fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>
+): Fields {
   let room = ENTRY_MAX
   let more = 0
   const entries: Array<[string, FieldValues]> = []
@@ -50,7 +52,7 @@ export function boundFields (fields: Record<string, Partial<Record<Side, FieldIt
       if (size <= VALUE_MAX && size <= room) {
         values[side] = value
         room -= size
-      } else values.leftOut = [...values.leftOut ?? [], side]
+      } else values.leftOut = [...(values.leftOut ?? []), side]
     }
     entries.push([name, values])
   }
@@ -61,18 +63,29 @@ export function boundFields (fields: Record<string, Partial<Record<Side, FieldIt
  * Fields as an item keeps them. Short ones stay JSON, since brotli would take a tenth of the CPU time of a save. Long ones
  * are compressed: two running orders have the same uuids, which brotli finds, so 60 articles take 2 KB and not 13.
  */
-export async function pack (fields: Fields): Promise<string> {
+export async function pack(fields: Fields): Promise<string> {
   const text = JSON.stringify(fields)
   const json = Buffer.from(text)
   if (json.length <= SHORT_MAX) return text
-  return (await compress(json, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: json.length } })).toString('base64')
+  return (
+    await compress(json, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: 4,
+        [constants.BROTLI_PARAM_SIZE_HINT]: json.length
+      }
+    })
+  ).toString('base64')
 }
 
 /** The fields in a text that `pack` has made; none in any other text. */
-export async function unpack (text: string): Promise<Fields> {
+export async function unpack(text: string): Promise<Fields> {
   try {
     // Base64 has no brace.
-    const json = text.startsWith('{') ? text : (await decompress(Buffer.from(text, 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()
+    const json = text.startsWith('{')
+      ? text
+      : (
+          await decompress(Buffer.from(text, 'base64'), { maxOutputLength: 2 * ENTRY_MAX })
+        ).toString()
     return JSON.parse(json) as Fields
   } catch {
     return { fields: {} }

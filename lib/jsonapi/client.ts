@@ -53,7 +53,7 @@ export interface Jsonapi {
    *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too large). Their
    *   messages have no text of the CMS, except for the title of a page.
    */
-  request (request: JsonapiRequest): Promise<JsonapiAnswer>
+  request(request: JsonapiRequest): Promise<JsonapiAnswer>
 }
 
 export interface JsonapiOptions {
@@ -75,13 +75,20 @@ const RETRY_AFTER_SECONDS = '30'
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A client of Drupal's JSON:API. */
-export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, onRenewal, onRefusal = () => {} }: JsonapiOptions): Jsonapi {
+export function createJsonapi({
+  http,
+  jsonapiPath,
+  languages: prefixes,
+  account,
+  onRenewal,
+  onRefusal = () => {}
+}: JsonapiOptions): Jsonapi {
   const languages = createLanguages(jsonapiPath, prefixes)
   const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
   let loginRefusal: Failure | undefined
 
-  async function request (request: JsonapiRequest): Promise<JsonapiAnswer> {
+  async function request(request: JsonapiRequest): Promise<JsonapiAnswer> {
     const { method = 'GET', path, caller } = request
     const answer = await exchange(request).catch((error: Failure) => {
       // In the pause after it every request gets the same failure.
@@ -93,7 +100,15 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     return answer
   }
 
-  async function exchange ({ method = 'GET', path, query = [], body, caller, language, isFresh }: JsonapiRequest): Promise<JsonapiAnswer> {
+  async function exchange({
+    method = 'GET',
+    path,
+    query = [],
+    body,
+    caller,
+    language,
+    isFresh
+  }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const place = path + (parameters && `?${parameters}`)
     const root = language === undefined ? jsonapiPath : languages.pathOf(language)
@@ -102,19 +117,26 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
-    const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
+    const answer =
+      key === undefined
+        ? await ask(call?.waiting).finally(endWrite)
+        : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
     return isElsewhere ? { ...answer, isElsewhere } : answer
 
     /** @param signal aborts the wait; a write that was sent goes on */
-    async function ask (signal: Signal | undefined): Promise<JsonapiAnswer> {
+    async function ask(signal: Signal | undefined): Promise<JsonapiAnswer> {
       if (signal?.aborted) throw signal.reason
-      let credentials = account && await abortable(account.credentials(), signal)
+      let credentials = account && (await abortable(account.credentials(), signal))
       let answer = await send(credentials, signal)
       const isRefused = answer.status === 401 || answer.status === 403
-      if (credentials && isRefused && await abortable(account!.renew(credentials, answer.status), signal)) {
+      if (
+        credentials &&
+        isRefused &&
+        (await abortable(account!.renew(credentials, answer.status), signal))
+      ) {
         // A refused request has changed nothing, so it can be sent again with new credentials.
         credentials = await abortable(account!.credentials(), signal)
         call?.retry()
@@ -126,24 +148,38 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
       return parsed
     }
 
-    function endWrite (): void {
+    function endWrite(): void {
       reads.forgetAll()
       call?.endWrite()
     }
 
     /** Sends it, and once more under another path where Drupal refuses to save it under that one. */
-    async function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
+    async function send(
+      credentials: Record<string, string> | undefined,
+      signal: Signal | undefined
+    ): Promise<HttpAnswer> {
       const message: HttpRequest = {
         method,
         path: target,
-        headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
+        headers: {
+          ...caller,
+          ...(language !== undefined && { 'accept-language': language }),
+          ...credentials,
+          accept: JSONAPI,
+          ...(body && { 'content-type': JSONAPI })
+        },
         ...(body && { body: JSON.stringify(body) }),
         take: method === 'GET' ? call?.take : call?.takeOutcome,
         free: call?.free,
-        ...(method === 'GET' ? { repeatable: true, onRetry: call?.retry, signal } : { isWrite: true })
+        ...(method === 'GET'
+          ? { repeatable: true, onRetry: call?.retry, signal }
+          : { isWrite: true })
       }
       const answer = await http.send(message)
-      const guess = answer.status === 405 ? languages.guess(language, documentIn(answer.body)?.errors) : undefined
+      const guess =
+        answer.status === 405
+          ? languages.guess(language, documentIn(answer.body)?.errors)
+          : undefined
       if (guess === undefined) return answer
       call?.retry()
       const second = await http.send({ ...message, path: guess + place })
@@ -159,7 +195,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
    * @param key of a read, whose document may be one that came before
    * @param sent the header fields of the request
    */
-  function answerOf (answer: HttpAnswer, key: string | undefined, sent: object): JsonapiAnswer {
+  function answerOf(answer: HttpAnswer, key: string | undefined, sent: object): JsonapiAnswer {
     const { status, headers, body } = answer
     if (status === 503 || status === 429) {
       const retryAfter = String(headers['retry-after'])
@@ -168,13 +204,25 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
         cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
       })
     }
-    if (status >= 500) throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
+    if (status >= 500) {
+      throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
+    }
     const isDocument = (status < 300 || status >= 400) && isJson(headers)
-    const document = !isDocument ? undefined : key === undefined ? documentIn(body) : documents.read(key, body)
+    const document = !isDocument
+      ? undefined
+      : key === undefined
+        ? documentIn(body)
+        : documents.read(key, body)
     if (!document || (status < 300 && document.data === undefined)) throw notJsonapi(answer, sent)
     const challenge = headers['www-authenticate']
     const cookies = headers['set-cookie'] && sessionCookies(headers)
-    return { status, document, bytes: weightOf(document), ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
+    return {
+      status,
+      document,
+      bytes: weightOf(document),
+      ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }),
+      ...(cookies && cookies.length > 0 && { cookies })
+    }
   }
 
   return { request }

@@ -9,23 +9,39 @@ import type { Caller } from '../http/calls.ts'
  * @param receivedHeaders all header fields of the request
  * @param cookieNames names of further cookies that are credentials, such as those of a single sign-on
  */
-export function callerOf (receivedHeaders: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
+export function callerOf(
+  receivedHeaders: IncomingHttpHeaders,
+  requestId: string,
+  passthrough: boolean,
+  cookieNames: readonly string[] = []
+): Caller {
   const headers = endToEnd(receivedHeaders)
   const language = headers['accept-language']
-  return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers, cookieNames)) }
+  return {
+    'x-request-id': requestId,
+    ...(language && { 'accept-language': language }),
+    ...(passthrough && ownCredentials(headers, cookieNames))
+  }
 }
 
-function ownCredentials (headers: IncomingHttpHeaders, cookieNames: readonly string[]): Caller {
+function ownCredentials(headers: IncomingHttpHeaders, cookieNames: readonly string[]): Caller {
   const { authorization, 'x-csrf-token': token } = headers
   if (authorization) return { authorization }
   const cookie = credentialCookies(headers, cookieNames)
-  return { ...(cookie && { cookie }), ...(cookie && typeof token === 'string' && { 'x-csrf-token': token }) }
+  return {
+    ...(cookie && { cookie }),
+    ...(cookie && typeof token === 'string' && { 'x-csrf-token': token })
+  }
 }
 
 /** Without the fields that are meant for the next hop only, because `Connection` names them (RFC 9110 section 7.6.1). */
-function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const fields = { ...headers }
-  for (const name of String(headers.connection).toLowerCase().split(/[\s,]+/)) delete fields[name]
+  for (const name of String(headers.connection)
+    .toLowerCase()
+    .split(/[\s,]+/)) {
+    delete fields[name]
+  }
   return fields
 }
 
@@ -36,12 +52,19 @@ function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
 const SESSION_COOKIE = /^S?SESS[\da-z_-]+=./
 
 /** The cookies in `Cookie` that are credentials: Drupal's session cookies, and those with one of the names. Empty if there are none. */
-export function credentialCookies ({ cookie = '' }: IncomingHttpHeaders, names: readonly string[]): string {
-  return cookie.split(';').map((pair) => pair.trim()).filter((pair) => SESSION_COOKIE.test(pair) || names.includes(pair.split('=', 1)[0]!)).join('; ')
+export function credentialCookies(
+  { cookie = '' }: IncomingHttpHeaders,
+  names: readonly string[]
+): string {
+  return cookie
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => SESSION_COOKIE.test(pair) || names.includes(pair.split('=', 1)[0]!))
+    .join('; ')
 }
 
 /** Whether `Cookie` holds a session cookie of Drupal. */
-export function hasSession (headers: IncomingHttpHeaders): boolean {
+export function hasSession(headers: IncomingHttpHeaders): boolean {
   return credentialCookies(headers, []) !== ''
 }
 
@@ -55,7 +78,7 @@ const DELETES = /; *Max-Age=0 *(?:;|$)|; *Expires=[^;]*\b1970\b/i
  * cookie to this service too, and without it the browser would have two cookies of one name. Where the Domain does not
  * match, the browser drops the cookie (RFC 6265 section 5.3).
  */
-export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHeaders): string[] {
+export function sessionCookies({ 'set-cookie': cookies = [] }: IncomingHttpHeaders): string[] {
   return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie) && !DELETES.test(cookie))
 }
 
@@ -63,7 +86,7 @@ export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHead
  * The key of a read: its target, credentials and language. Reads with the same key have the same answer. Line feeds separate
  * the parts: neither a header field nor a target has one.
  */
-export function readKey (target: string, caller: Caller): string {
+export function readKey(target: string, caller: Caller): string {
   return [fingerprint(caller), caller['accept-language'], target].join('\n')
 }
 
@@ -75,20 +98,20 @@ interface SessionState {
 }
 
 /** Has a listener told of the session cookies that the CMS renews for a caller. */
-export function onRenewal (caller: Caller, listener: (cookies: string[]) => void): void {
-  (caller as SessionState)[RENEWED] = listener
+export function onRenewal(caller: Caller, listener: (cookies: string[]) => void): void {
+  ;(caller as SessionState)[RENEWED] = listener
 }
 
 /** Tells a caller of the session cookies that the CMS has renewed. */
-export function renewSession (caller: Caller, cookies: string[]): void {
-  (caller as SessionState)[RENEWED]?.(cookies)
+export function renewSession(caller: Caller, cookies: string[]): void {
+  ;(caller as SessionState)[RENEWED]?.(cookies)
 }
 
 /** One request needs its fingerprint several times. */
 const fingerprints = new WeakMap<Caller, string>()
 
 /** A hash of a caller's credentials, which tells callers apart without keeping the credentials. */
-export function fingerprint (caller: Caller): string {
+export function fingerprint(caller: Caller): string {
   const last = fingerprints.get(caller)
   if (last !== undefined) return last
   const { authorization = '', cookie = '' } = caller
@@ -101,7 +124,7 @@ export function fingerprint (caller: Caller): string {
  * Six bits of a fingerprint, by which instances tell each other of credentials: enough to leave most others alone, and too
  * little to confirm a guess at them.
  */
-export function markOf (fingerprint: string): string {
+export function markOf(fingerprint: string): string {
   return fingerprint.slice(0, 1)
 }
 

@@ -19,18 +19,22 @@ export interface Refusals {
   /** Call this whenever the CMS refuses a caller something. */
   tell: RefusalListener
   /** Has whatever remembers something of callers told of each refusal. */
-  listen (listener: RefusalListener): void
+  listen(listener: RefusalListener): void
 }
 
 /**
  * The one way that every refusal takes, whoever has heard it: a read, a save, the journal, a question about locks, a login.
  * What is remembered of a caller ends by it.
  */
-export function createRefusals (): Refusals {
+export function createRefusals(): Refusals {
   const listeners: RefusalListener[] = []
   return {
-    tell: (...refusal) => { for (const listener of listeners) listener(...refusal) },
-    listen: (listener) => { listeners.push(listener) }
+    tell: (...refusal) => {
+      for (const listener of listeners) listener(...refusal)
+    },
+    listen: (listener) => {
+      listeners.push(listener)
+    }
   }
 }
 
@@ -46,7 +50,10 @@ interface CmsVerdict {
 const INDIVIDUAL = new RegExp(`/(${UUID_PATTERN})$`)
 
 /** Tells a listener what an answer refuses its caller to see, if anything. */
-export function tellRefusal ({ method, path, caller, status }: CmsVerdict, listener: RefusalListener): void {
+export function tellRefusal(
+  { method, path, caller, status }: CmsVerdict,
+  listener: RefusalListener
+): void {
   if (status !== 401 && status !== 403 && status !== 404) return
   const uuid = INDIVIDUAL.exec(path)?.[1]
   const hasCredentials = caller['authorization'] !== undefined || caller['cookie'] !== undefined
@@ -61,19 +68,25 @@ export function tellRefusal ({ method, path, caller, status }: CmsVerdict, liste
 /** When callers were last refused something. */
 export interface RefusalTimes {
   /** The last time that the caller was refused one of these entities, or more than one entity; -Infinity if never. */
-  last (caller: Caller, ...ids: string[]): number
+  last(caller: Caller, ...ids: string[]): number
 }
 
 /** How many refusals are remembered. */
 const REMEMBERED = 10_000
 
 /** @param now the clock of whoever compares, in milliseconds */
-export function createRefusalTimes (refusals: Pick<Refusals, 'listen'>, now: () => number): RefusalTimes {
+export function createRefusalTimes(
+  refusals: Pick<Refusals, 'listen'>,
+  now: () => number
+): RefusalTimes {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const times = new LRUCache<string, number>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const keyOf = (caller: Caller, id: string) => `${fingerprint(caller)} ${id.toLowerCase()}`
-  refusals.listen((caller, id = '') => { times.set(keyOf(caller, id), now()) })
+  refusals.listen((caller, id = '') => {
+    times.set(keyOf(caller, id), now())
+  })
   return {
-    last: (caller, ...ids) => Math.max(...['', ...ids].map((id) => times.get(keyOf(caller, id)) ?? -Infinity))
+    last: (caller, ...ids) =>
+      Math.max(...['', ...ids].map((id) => times.get(keyOf(caller, id)) ?? -Infinity))
   }
 }

@@ -21,7 +21,11 @@ export type Outcome = 'done' | 'open' | 'void' | 'unclear'
  * What the present record says about an unanswered attempt, up to TRACED_MS after its version was made.
  * @param fences the versions of tombstones that keep such an attempt off
  */
-export function outcomeOf ({ version, over }: WriteAttempt, present: Item | undefined, fences: ReadonlySet<unknown>): Outcome {
+export function outcomeOf(
+  { version, over }: WriteAttempt,
+  present: Item | undefined,
+  fences: ReadonlySet<unknown>
+): Outcome {
   if (present?.['version'] === version || present?.['replaced'] === version) return 'done'
   if (fences.has(present?.['version'])) return 'void'
   if (!over) return isLater(present, version) ? 'unclear' : 'open'
@@ -30,12 +34,12 @@ export function outcomeOf ({ version, over }: WriteAttempt, present: Item | unde
 }
 
 /** Whether this is still the record that was read. A record of another program has no version, so it may have changed nevertheless. */
-export function isSameRecord (present: Item | undefined, record: Item): boolean {
+export function isSameRecord(present: Item | undefined, record: Item): boolean {
   return present !== undefined && present['version'] === record['version']
 }
 
 /** Whether a record came directly after another. */
-export function hasReplaced (present: Item | undefined, record: Item): boolean {
+export function hasReplaced(present: Item | undefined, record: Item): boolean {
   return typeof record['version'] === 'string' && present?.['replaced'] === record['version']
 }
 
@@ -43,7 +47,10 @@ export function hasReplaced (present: Item | undefined, record: Item): boolean {
  * Whether a record was there before a delete of this instance was sent, so that the delete cannot have been carried out.
  * @param settled versions up to this one are of others that have had an answer
  */
-export function isOlder (record: Item, { version, instance, settled }: { version: string, instance: string, settled: string }): boolean {
+export function isOlder(
+  record: Item,
+  { version, instance, settled }: { version: string; instance: string; settled: string }
+): boolean {
   const own = record['version']
   if (typeof own !== 'string') return true
   return own <= version && (instanceOf(own) === instance || own <= settled)

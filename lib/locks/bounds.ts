@@ -14,11 +14,15 @@ export const LIST_LIMIT = 16 * 1024 * 1024
 export type InTime = () => void
 
 /** @param monotonic milliseconds, from any moment on */
-export function createDeadline (monotonic: () => number): InTime {
+export function createDeadline(monotonic: () => number): InTime {
   const until = monotonic() + WHOLE_MS
   return () => {
     if (monotonic() < until) return
-    throw new Failure('STORE_UNAVAILABLE', `The lock store needs more than ${WHOLE_MS / 1000} s for all of this; ask for one field, or try again`, { headers: { 'retry-after': '1' } })
+    throw new Failure(
+      'STORE_UNAVAILABLE',
+      `The lock store needs more than ${WHOLE_MS / 1000} s for all of this; ask for one field, or try again`,
+      { headers: { 'retry-after': '1' } }
+    )
   }
 }
 
@@ -31,7 +35,11 @@ export type Measure = (page: unknown[], isOnly: boolean) => void
  * @param narrower how the caller can ask for less
  * @throws {Failure} TOO_LARGE beyond LIST_LIMIT, OVERLOADED beyond the memory; what `read` throws
  */
-export async function measured<T> (memory: AnswerMemory, narrower: string, read: (measure: Measure) => Promise<T>): Promise<T> {
+export async function measured<T>(
+  memory: AnswerMemory,
+  narrower: string,
+  read: (measure: Measure) => Promise<T>
+): Promise<T> {
   const { take, end } = memory.open()
   let sum = 0
   try {
@@ -39,7 +47,9 @@ export async function measured<T> (memory: AnswerMemory, narrower: string, read:
       if (isOnly) return
       const bytes = Buffer.byteLength(JSON.stringify(page))
       sum += bytes
-      if (sum > LIST_LIMIT) throw new Failure('TOO_LARGE', texts.answerTooLarge(LIST_LIMIT, narrower))
+      if (sum > LIST_LIMIT) {
+        throw new Failure('TOO_LARGE', texts.answerTooLarge(LIST_LIMIT, narrower))
+      }
       if (bytes >= LARGE_ANSWER) take(bytes)
     })
   } finally {

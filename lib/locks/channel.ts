@@ -1,4 +1,11 @@
-import { eventsBetween, stateId, presentOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
+import {
+  eventsBetween,
+  stateId,
+  presentOf,
+  type Batch,
+  type FeedEvent,
+  type State
+} from './feed-events.ts'
 import type { WatchedEntity } from './watched.ts'
 
 /** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
@@ -17,7 +24,7 @@ export type Channel = ReturnType<typeof createChannel>
  * The events of some entities, made once for all watchers of just these. A watcher has no queue, only the number of the last
  * revision that it got. One that keeps up gets every change. One that is behind gets the present state.
  */
-export function createChannel (sources: WatchedEntity[]) {
+export function createChannel(sources: WatchedEntity[]) {
   /** Called, a few in a turn, after every change. */
   const wakes = new Set<() => void>()
   const dueListeners = new Set<() => void>()
@@ -35,7 +42,7 @@ export function createChannel (sources: WatchedEntity[]) {
   let turn: NodeJS.Immediate | undefined
   let oblivion: NodeJS.Timeout | undefined
 
-  function update (): void {
+  function update(): void {
     const [before, wasStale] = [states, isStale]
     const present = sources.map(({ state }) => state())
     isStale = sources.some((each) => each.isStale())
@@ -52,22 +59,26 @@ export function createChannel (sources: WatchedEntity[]) {
   }
 
   /** All events for a watcher that has had none yet. */
-  function readAll (): FeedEvent[] {
-    return [...isStale ? [STALE] : [], ...states ? presentOf(states) : []]
+  function readAll(): FeedEvent[] {
+    return [...(isStale ? [STALE] : []), ...(states ? presentOf(states) : [])]
   }
 
-  function push (batch: Batch): void {
+  function push(batch: Batch): void {
     revision++
     id = undefined
     allEvents = back = undefined
     recent.push(batch)
     if (recent.length > RECENT) recent.shift()
-    oblivion = oblivion?.refresh() ?? setTimeout(() => { recent.length = 0 }, RECENT_MS)
+    oblivion =
+      oblivion?.refresh() ??
+      setTimeout(() => {
+        recent.length = 0
+      }, RECENT_MS)
     for (const wake of wakes) dueListeners.add(wake)
     turn ??= setImmediate(wakeSome)
   }
 
-  function wakeSome (): void {
+  function wakeSome(): void {
     let count = AT_ONCE
     for (const wake of dueListeners) {
       dueListeners.delete(wake)
@@ -78,18 +89,21 @@ export function createChannel (sources: WatchedEntity[]) {
   }
 
   /** The events for a watcher at `position`, and its position after them; nothing if there is no news. */
-  function after (position: number): { batch: Batch, position: number } | undefined {
+  function after(position: number): { batch: Batch; position: number } | undefined {
     if (position === revision || (!states && !isStale)) return undefined
     const next = recent[recent.length - (revision - position)]
     if (next) return { batch: next, position: position + 1 }
     const isBack = position >= 0 && position < liveAt && !isStale
-    const batch = isBack ? back ??= [LIVE, ...readAll()] : allEvents ??= readAll()
+    const batch = isBack ? (back ??= [LIVE, ...readAll()]) : (allEvents ??= readAll())
     return { batch, position: revision }
   }
 
   /** The events of saves since a position, as far as they are kept. */
-  function savedAfter (position: number): Batch {
-    return recent.slice(Math.max(0, recent.length - (revision - position))).flat().filter(({ event }) => event === 'saved')
+  function savedAfter(position: number): Batch {
+    return recent
+      .slice(Math.max(0, recent.length - (revision - position)))
+      .flat()
+      .filter(({ event }) => event === 'saved')
   }
 
   for (const { wakes } of sources) wakes.add(update)
@@ -104,8 +118,9 @@ export function createChannel (sources: WatchedEntity[]) {
     savedAfter,
     isStale: () => isStale,
     /** The position of a watcher whose earlier stream ended with a state; before the beginning if that is not the present state. */
-    positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= stateId(states)) ? revision : -1,
-    close () {
+    positionOf: (lastEventId: string | undefined) =>
+      !isStale && states && lastEventId === (id ??= stateId(states)) ? revision : -1,
+    close() {
       for (const { wakes } of sources) wakes.delete(update)
       clearImmediate(turn)
       clearTimeout(oblivion)

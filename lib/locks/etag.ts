@@ -9,7 +9,7 @@ import type { LockList } from './schemas.ts'
 const MOST_TAGS = 100
 
 /** A lock's version as a strong entity tag (RFC 9110 section 8.8.3): a version is of the characters that one may hold. */
-export function versionTag (version: string): string {
+export function versionTag(version: string): string {
   return `"${version}"`
 }
 
@@ -17,11 +17,18 @@ export function versionTag (version: string): string {
  * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1). Text that is not an entity tag matches nothing either.
  * @throws {Failure} BAD_REQUEST for more tags than are compared
  */
-export function versionsIn (ifMatch: string): Versions {
+export function versionsIn(ifMatch: string): Versions {
   const tags = tagsIn(ifMatch)
   if (tags === '*') return '*'
-  const versions = tags.map((tag) => /^"([^"]+)"$/.exec(tag)?.[1]).filter((version) => version !== undefined)
-  if (versions.length > MOST_TAGS) throw new Failure('BAD_REQUEST', `headers/if-match names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`)
+  const versions = tags
+    .map((tag) => /^"([^"]+)"$/.exec(tag)?.[1])
+    .filter((version) => version !== undefined)
+  if (versions.length > MOST_TAGS) {
+    throw new Failure(
+      'BAD_REQUEST',
+      `headers/if-match names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`
+    )
+  }
   // A condition compares with something; no version is called so.
   return versions.length > 0 ? versions : ['-']
 }
@@ -30,7 +37,12 @@ export function versionsIn (ifMatch: string): Versions {
  * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a record another version;
  * one of another program has no version, so all its members count.
  */
-export function listTag ({ Items, ScannedCount }: LockList): string {
-  const states = Items.map(({ version, ...record }) => version === undefined ? sortedJson(record) : `"${version}"`)
-  return `W/"${createHash('sha256').update([ScannedCount, ...states].join('\n')).digest('base64url').slice(0, 22)}"`
+export function listTag({ Items, ScannedCount }: LockList): string {
+  const states = Items.map(({ version, ...record }) =>
+    version === undefined ? sortedJson(record) : `"${version}"`
+  )
+  return `W/"${createHash('sha256')
+    .update([ScannedCount, ...states].join('\n'))
+    .digest('base64url')
+    .slice(0, 22)}"`
 }

@@ -26,41 +26,55 @@ export type ExpressionValues = Readonly<Record<string, unknown>>
 const namesByText = new Map<string, Readonly<Record<string, string>>>()
 
 /** The names that expressions hold as `#name`, since some are reserved words; `#key` stands for the partition key. */
-export function namesOf (...expressions: string[]): Readonly<Record<string, string>> {
+export function namesOf(...expressions: string[]): Readonly<Record<string, string>> {
   const text = expressions.join(' ')
-  const names = namesByText.get(text) ?? Object.freeze(Object.fromEntries([...text.matchAll(/#\w+/g)].map(([name]) => [name, name === '#key' ? 'env_entityType_entityId' : name.slice(1)])))
+  const names =
+    namesByText.get(text) ??
+    Object.freeze(
+      Object.fromEntries(
+        [...text.matchAll(/#\w+/g)].map(([name]) => [
+          name,
+          name === '#key' ? 'env_entityType_entityId' : name.slice(1)
+        ])
+      )
+    )
   namesByText.set(text, names)
   return names
 }
 
 /** A rule of one comparison or function, without AND, OR or parentheses around it. */
-export function rule (text: string): Rule {
+export function rule(text: string): Rule {
   return [[text]]
 }
 
 /** Every one of the rules. */
-export function all (...rules: Rule[]): Rule {
-  return rules.reduce((left, right) => left.flatMap((parts) => right.map((others) => [...parts, ...others])))
+export function all(...rules: Rule[]): Rule {
+  return rules.reduce((left, right) =>
+    left.flatMap((parts) => right.map((others) => [...parts, ...others]))
+  )
 }
 
 /** At least one of the rules. */
-export function any (...rules: Rule[]): Rule {
+export function any(...rules: Rule[]): Rule {
   return rules.flat()
 }
 
 /** A rule as an expression. */
-export function expressionOf (rule: Rule): Expression {
+export function expressionOf(rule: Rule): Expression {
   const text = rule.map((parts) => parts.join(' AND ')).join(' OR ')
   return { text, names: namesOf(text), values: [...new Set(text.match(/:\w+/g))] }
 }
 
 /** The values that an expression has. */
-export function valuesIn ({ values: names }: Expression, values: ExpressionValues): Record<string, unknown> {
+export function valuesIn(
+  { values: names }: Expression,
+  values: ExpressionValues
+): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, values[name]]))
 }
 
 /** An expression as the condition of a put or a delete. */
-export function condition (expression: Expression, values: ExpressionValues = {}): Condition {
+export function condition(expression: Expression, values: ExpressionValues = {}): Condition {
   return {
     ConditionExpression: expression.text,
     ExpressionAttributeNames: expression.names,
@@ -73,7 +87,9 @@ export function condition (expression: Expression, values: ExpressionValues = {}
  * DynamoDB's form, and a lock is written with one.
  * @param ruleOf the rule of a shape, of which every member counts
  */
-export function expressionsByShape<Shape extends object> (ruleOf: (shape: Shape) => Rule): (shape: Shape) => Expression {
+export function expressionsByShape<Shape extends object>(
+  ruleOf: (shape: Shape) => Rule
+): (shape: Shape) => Expression {
   const expressions = new Map<string, Expression>()
   return (shape) => {
     const name = Object.values(shape).join()

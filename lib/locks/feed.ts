@@ -81,7 +81,20 @@ export interface FeedWatcher extends Watcher {
  *
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
-export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollMs, 10_000), restMs = pollMs, readsPerSecond = readsOf(pollMs), heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, notices, isOver = () => false, now = Date.now }: FeedDeps) {
+export function createFeed({
+  read,
+  pollMs = 500,
+  noticedPollMs = Math.max(pollMs, 10_000),
+  restMs = pollMs,
+  readsPerSecond = readsOf(pollMs),
+  heartbeatMs = 15_000,
+  watchersMax = 2000,
+  watchersPerCaller = watchersMax,
+  warn,
+  notices,
+  isOver = () => false,
+  now = Date.now
+}: FeedDeps) {
   const entities = new Map<string, WatchedEntity>()
   const channels = new Map<string, Channel>()
   /** What ends each watcher, with its caller. */
@@ -94,18 +107,22 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
 
   const nameOf = ({ type, id }: Entity) => `${type}-${id}`
 
-  function failed (error: unknown): void {
+  function failed(error: unknown): void {
     if (performance.now() - warnedAt < WARN_MS) return
     warnedAt = performance.now()
     warn?.(error as Error)
   }
 
   /** Milliseconds between two reads of an entity: those with locks come first. */
-  function intervalMs (urgency: Urgency): number {
+  function intervalMs(urgency: Urgency): number {
     if (!pace || performance.now() - pacedAt > pollMs) {
       const sizes = { busy: 0, occupied: 0, fresh: 0, idle: 0 }
       for (const watched of entities.values()) sizes[watched.urgency()]++
-      const [busy, occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.hearsAll() ? noticedPollMs : pollMs, readsPerSecond) as [number, number, number, number]
+      const [busy, occupied, fresh, idle] = paceOf(
+        URGENCIES.map((name) => sizes[name]),
+        notices?.hearsAll() ? noticedPollMs : pollMs,
+        readsPerSecond
+      ) as [number, number, number, number]
       pace = { busy, occupied, fresh, idle }
       pacedAt = performance.now()
     }
@@ -113,7 +130,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /** @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS */
-  function admit (caller: string | undefined): void {
+  function admit(caller: string | undefined): void {
     const headers = { 'retry-after': RETRY_AFTER_SECONDS }
     if (watchers.size >= watchersMax) {
       throw new Failure('TOO_MANY_WATCHERS', texts.tooManyWatchers(watchersMax), { headers })
@@ -123,27 +140,29 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     }
   }
 
-  function count (caller: string | undefined, more: number): void {
+  function count(caller: string | undefined, more: number): void {
     const total = (byCaller.get(caller) ?? 0) + more
     if (total > 0) byCaller.set(caller, total)
     else byCaller.delete(caller)
   }
 
-  function enter (targets: Entity[]): Channel {
+  function enter(targets: Entity[]): Channel {
     const name = targets.map(nameOf).join(' ')
     const channel = channels.get(name) ?? createChannel(targets.map(watch))
     channels.set(name, channel)
     return channel
 
-    function watch (entity: Entity): WatchedEntity {
+    function watch(entity: Entity): WatchedEntity {
       const name = nameOf(entity)
-      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, onFailure: failed, isOver, now, pollMs: restMs })
+      const watched =
+        entities.get(name) ??
+        createWatched(entity, { read, intervalMs, onFailure: failed, isOver, now, pollMs: restMs })
       entities.set(name, watched)
       return watched
     }
   }
 
-  function exit (targets: Entity[], channel: Channel): void {
+  function exit(targets: Entity[], channel: Channel): void {
     if (channel.wakes.size > 0) return
     channel.close()
     channels.delete(targets.map(nameOf).join(' '))
@@ -160,8 +179,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
    * nothing.
    * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
    */
-  async function open (targets: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
-    if (isClosed) return { heartbeatMs, next: async () => undefined, turnTo: async () => {}, leave () {} }
+  async function open(
+    targets: Entity[],
+    { lastEventId, caller }: WatchOptions = {}
+  ): Promise<FeedWatcher> {
+    if (isClosed) {
+      return { heartbeatMs, next: async () => undefined, turnTo: async () => {}, leave() {} }
+    }
     admit(caller)
     let present = targets
     let channel = enter(present)
@@ -172,7 +196,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     let wake: (() => void) | undefined
     const wakeUp = () => wake?.()
 
-    function leave (): void {
+    function leave(): void {
       if (!watchers.delete(leave)) return
       count(caller, -1)
       clearTimeout(beat)
@@ -180,12 +204,12 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       wakeUp()
     }
 
-    function part (watched: Entity[], channel: Channel): void {
+    function part(watched: Entity[], channel: Channel): void {
       channel.wakes.delete(wakeUp)
       exit(watched, channel)
     }
 
-    function planBeat (): void {
+    function planBeat(): void {
       clearTimeout(beat)
       beatAt = performance.now() + heartbeatMs
       beat = setTimeout(() => {
@@ -203,12 +227,14 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     if (watchers.has(leave)) planBeat()
     if (position >= 0) beatAt = 0
 
-    async function join (channel: Channel): Promise<void> {
+    async function join(channel: Channel): Promise<void> {
       channel.wakes.add(wakeUp)
       for (const watched of channel.watched) watched.freshen()
       if (channel.isStale()) {
         // The store is away, so nobody waits for it; what nobody has watched before is read all the same.
-        for (const watched of channel.watched) if (!watched.state() && !watched.isStale()) watched.poke()
+        for (const watched of channel.watched) {
+          if (!watched.state() && !watched.isStale()) watched.poke()
+        }
         return
       }
       try {
@@ -222,9 +248,11 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       }
     }
 
-    async function turnTo (newEntities: Entity[]): Promise<void> {
+    async function turnTo(newEntities: Entity[]): Promise<void> {
       const other = enter(newEntities)
-      await join(other).finally(() => { if (!watchers.has(leave)) part(newEntities, other) })
+      await join(other).finally(() => {
+        if (!watchers.has(leave)) part(newEntities, other)
+      })
       if (!watchers.has(leave)) return
       // What was joined has been read, or is stale.
       const first = other.after(-1)!
@@ -235,7 +263,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       position = first.position
     }
 
-    async function next (): Promise<Batch | undefined> {
+    async function next(): Promise<Batch | undefined> {
       while (watchers.has(leave)) {
         if (performance.now() >= beatAt) {
           planBeat()
@@ -251,7 +279,9 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
           position = news.position
           return news.batch
         }
-        await new Promise<void>((resolve) => { wake = resolve })
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
       }
       return undefined
     }
@@ -264,7 +294,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
    * fields and whether that is all. Watchers of the entity get these changes at once. The next read, within an interval,
    * finds the rest.
    */
-  function writing (entity: Entity): (left: Changes, isSure?: boolean) => void {
+  function writing(entity: Entity): (left: Changes, isSure?: boolean) => void {
     const name = nameOf(entity)
     const source = entities.get(name)
     const over = source?.writing()
@@ -282,20 +312,22 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /** To be called after a write that only a read shows: whoever watches the entity, here or at another instance, has it read again. */
-  function stir (entity: Entity): void {
+  function stir(entity: Entity): void {
     const moment = now()
     entities.get(nameOf(entity))?.soon(0)
     notices?.tell(noticeOf(entity, { began: moment, ended: moment, isSure: false }, new Map()))
   }
 
   /** Tells the watchers of the entity that it was saved. */
-  function saved (saved: EditionSave): void {
+  function saved(saved: EditionSave): void {
     const watched = entities.get(nameOf({ type: saved.entityType, id: saved.entityId }))
-    for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
+    for (const channel of channels.values()) {
+      if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
+    }
   }
 
   /** Tells everybody of a write. A write that has changed nothing was refused, for a reason that only a read can show. */
-  function written (entity: Entity, notice: LockNotice): void {
+  function written(entity: Entity, notice: LockNotice): void {
     const { isSure, fields } = notice
     const isRefused = isSure && fields.length === 0
     const watched = entities.get(nameOf(entity))
@@ -308,7 +340,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
    * Call this when notices of any instance have begun to come, or have stopped. Every watched entity is then read once, as
    * soon as the limit on reads allows, since notices may have been lost.
    */
-  function catchUp (): void {
+  function catchUp(): void {
     pace = undefined
     const [withinMs] = paceOf([entities.size], pollMs)
     for (const watched of entities.values()) watched.soon(Math.random() * withinMs!)

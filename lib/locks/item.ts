@@ -2,7 +2,8 @@ import { ExactNumber, isNumber } from '../dynamodb/exact-number.ts'
 import { Failure, texts } from '../errors.ts'
 
 /** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */
-export type StoredValue = string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
+export type StoredValue =
+  string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
 
 /** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
 export const ITEM_LIMIT = 409_600
@@ -26,43 +27,68 @@ const LARGEST_NUMBER = 22
  * levels of nesting, names of 1 to 65535 bytes, numbers from 1e-130; integers beyond 2^53 lost digits already when
  * they were parsed).
  */
-export function toStored (value: unknown, where: string, level = 1): StoredValue {
-  if (level > LEVELS) throw new Failure('BAD_REQUEST', `${where.split('/', 2).join('/')} is nested more than ${LEVELS} levels deep`)
-  if (Array.isArray(value)) return value.map((element, index) => toStored(element, `${where}/${index}`, level + 1))
+export function toStored(value: unknown, where: string, level = 1): StoredValue {
+  if (level > LEVELS) {
+    throw new Failure(
+      'BAD_REQUEST',
+      `${where.split('/', 2).join('/')} is nested more than ${LEVELS} levels deep`
+    )
+  }
+  if (Array.isArray(value)) {
+    return value.map((element, index) => toStored(element, `${where}/${index}`, level + 1))
+  }
   if (typeof value === 'number') return storedNumber(value, where)
   if (value !== null && typeof value === 'object') {
-    return new Map(Object.entries(value).map(([name, member]) => {
-      const bytes = Buffer.byteLength(name)
-      if (bytes < 1 || bytes > LARGEST_NAME) throw new Failure('BAD_REQUEST', `${where} has a member whose name has ${bytes} bytes; 1 to ${LARGEST_NAME} can be stored`)
-      return [name, toStored(member, `${where}/${name}`, level + 1)]
-    }))
+    return new Map(
+      Object.entries(value).map(([name, member]) => {
+        const bytes = Buffer.byteLength(name)
+        if (bytes < 1 || bytes > LARGEST_NAME) {
+          throw new Failure(
+            'BAD_REQUEST',
+            `${where} has a member whose name has ${bytes} bytes; 1 to ${LARGEST_NAME} can be stored`
+          )
+        }
+        return [name, toStored(member, `${where}/${name}`, level + 1)]
+      })
+    )
   }
   return value as string | boolean | null
 }
 
-function storedNumber (value: number, where: string): number {
+function storedNumber(value: number, where: string): number {
   const size = Math.abs(value)
   if (size > Number.MAX_SAFE_INTEGER) throw new Failure('BAD_REQUEST', texts.numberTooLarge(where))
-  if (size !== 0 && size < SMALLEST_NUMBER) throw new Failure('BAD_REQUEST', `${where} is a number closer to zero than ${SMALLEST_NUMBER}; send it as a string`)
+  if (size !== 0 && size < SMALLEST_NUMBER) {
+    throw new Failure(
+      'BAD_REQUEST',
+      `${where} is a number closer to zero than ${SMALLEST_NUMBER}; send it as a string`
+    )
+  }
   return value
 }
 
 /** A value that was read, in the form to store it again, or to compare it with what is stored. */
-export function asStored (value: unknown): StoredValue {
+export function asStored(value: unknown): StoredValue {
   if (Array.isArray(value)) return value.map(asStored)
   if (value instanceof Set) return storedSet(value) as unknown as StoredValue
-  if (value === null || typeof value !== 'object' || isNumber(value) || ArrayBuffer.isView(value)) return value as StoredValue
+  if (value === null || typeof value !== 'object' || isNumber(value) || ArrayBuffer.isView(value)) {
+    return value as StoredValue
+  }
   return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
 }
 
 /** A set of numbers has one form of them all: the document client goes by the first. */
-function storedSet (set: Set<unknown>): Set<unknown> {
-  return isNumber([...set][0]) ? new Set([...set].map((number) => new ExactNumber(String(number)))) : set
+function storedSet(set: Set<unknown>): Set<unknown> {
+  return isNumber([...set][0])
+    ? new Set([...set].map((number) => new ExactNumber(String(number))))
+    : set
 }
 
 /** A record that was read, to be stored again. */
-export function storedAgain (record: Record<string, unknown>): Record<string, StoredValue> {
-  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, asStored(member)]))
+export function storedAgain(record: Record<string, unknown>): Record<string, StoredValue> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, member]) => [name, asStored(member)])
+  )
 }
 
 /**
@@ -70,25 +96,40 @@ export function storedAgain (record: Record<string, unknown>): Record<string, St
  * one more, 3 for a list or map and 1 for each of its members. Source: "DynamoDB item sizes and formats"; how a number's
  * digits pair up is as measured by dynalite against AWS.
  */
-export function itemSize (item: Record<string, StoredValue>): number {
-  return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)
+export function itemSize(item: Record<string, StoredValue>): number {
+  return Object.entries(item).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value),
+    0
+  )
 }
 
 /** A record of others may hold bytes, sets and larger numbers too. */
-function valueSize (value: StoredValue | ArrayBufferView | Set<StoredValue> | ExactNumber): number {
+function valueSize(value: StoredValue | ArrayBufferView | Set<StoredValue> | ExactNumber): number {
   if (ArrayBuffer.isView(value)) return value.byteLength
-  if (value instanceof Set) return [...value].reduce<number>((sum, element) => sum + valueSize(element), 0)
+  if (value instanceof Set) {
+    return [...value].reduce<number>((sum, element) => sum + valueSize(element), 0)
+  }
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (value instanceof ExactNumber) return LARGEST_NUMBER
   if (typeof value === 'number') return numberSize(value)
-  if (Array.isArray(value)) return value.reduce<number>((sum, element) => sum + 1 + valueSize(element), 3)
-  if (value instanceof Map) return [...value].reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueSize(member), 3)
+  if (Array.isArray(value)) {
+    return value.reduce<number>((sum, element) => sum + 1 + valueSize(element), 3)
+  }
+  if (value instanceof Map) {
+    return [...value].reduce(
+      (sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueSize(member),
+      3
+    )
+  }
   return 1
 }
 
-function numberSize (value: number): number {
+function numberSize(value: number): number {
   if (value === 0) return 1
-  const [digits, exponent] = Math.abs(value).toExponential().replace('.', '').split('e') as [string, string]
+  const [digits, exponent] = Math.abs(value).toExponential().replace('.', '').split('e') as [
+    string,
+    string
+  ]
   const unpaired = digits.length % 2 === 0 && Number(exponent) % 2 === 0 ? 1 : 0
   return 1 + Math.ceil(digits.length / 2) + unpaired + (value < 0 ? 1 : 0)
 }

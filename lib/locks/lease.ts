@@ -16,10 +16,10 @@ export type IsLeaseOver = (record: Item, longestMs: number) => boolean
  * @param now the store's clock, in milliseconds since 1970
  * @param monotonic milliseconds that no setting of a clock changes
  */
-export function createLeases (now: () => number, monotonic: () => number): IsLeaseOver {
-  const watched = new LRUCache<string, { state: string, since: number }>({ max: WATCHED_MAX })
+export function createLeases(now: () => number, monotonic: () => number): IsLeaseOver {
+  const watched = new LRUCache<string, { state: string; since: number }>({ max: WATCHED_MAX })
 
-  return function isLeaseOver (record, longestMs) {
+  return function isLeaseOver(record, longestMs) {
     const { leaseUntil, version } = record
     if (typeof leaseUntil !== 'number') return true
     const leftMs = leaseUntil - now()

@@ -24,33 +24,59 @@ export const LockNotice = Type.Object({
   began: Milliseconds,
   ended: Milliseconds,
   isSure: Type.Boolean(),
-  fields: Type.Array(Type.Object({
-    fieldName: Holder.properties.fieldName,
-    lock: Type.Optional(Type.Object({ ...Type.Omit(Holder, ['fieldName']).properties, version: Type.Required(LockView.properties.version) }))
-  }), { maxItems: FIELDS })
+  fields: Type.Array(
+    Type.Object({
+      fieldName: Holder.properties.fieldName,
+      lock: Type.Optional(
+        Type.Object({
+          ...Type.Omit(Holder, ['fieldName']).properties,
+          version: Type.Required(LockView.properties.version)
+        })
+      )
+    }),
+    { maxItems: FIELDS }
+  )
 })
 export type LockNotice = Static<typeof LockNotice>
 
 /** What a write has left, as a notice. */
-export function noticeOf ({ type, id }: Entity, { began, ended, isSure }: Pick<LockNotice, 'began' | 'ended' | 'isSure'>, changes: Changes): LockNotice {
+export function noticeOf(
+  { type, id }: Entity,
+  { began, ended, isSure }: Pick<LockNotice, 'began' | 'ended' | 'isSure'>,
+  changes: Changes
+): LockNotice {
   const fields = [...changes].map(([fieldName, lock]) => {
     if (!lock) return { fieldName }
     const { entityType, entityId, fieldName: name, version, ...rest } = lock
     return { fieldName, lock: { ...rest, version: version! } }
   })
   const isWhole = fields.length <= FIELDS
-  return { type, id, began: Math.floor(began), ended: Math.floor(ended), isSure: isSure && isWhole, fields: isWhole ? fields : [] }
+  return {
+    type,
+    id,
+    began: Math.floor(began),
+    ended: Math.floor(ended),
+    isSure: isSure && isWhole,
+    fields: isWhole ? fields : []
+  }
 }
 
 /**
  * What a notice says of fields.
  * @throws {RangeError} where it says too much of a user
  */
-export function changesIn ({ type, id, fields }: LockNotice): Changes {
-  return new Map(fields.map(({ fieldName, lock }) => {
-    if (lock && JSON.stringify(lock.userData).length > USER_DATA) throw new RangeError('more user data than a lock may have')
-    return [fieldName, lock && viewOf({ type, id }, { ...lock, fieldName, env_entityType_entityId: '' })]
-  }))
+export function changesIn({ type, id, fields }: LockNotice): Changes {
+  return new Map(
+    fields.map(({ fieldName, lock }) => {
+      if (lock && JSON.stringify(lock.userData).length > USER_DATA) {
+        throw new RangeError('more user data than a lock may have')
+      }
+      return [
+        fieldName,
+        lock && viewOf({ type, id }, { ...lock, fieldName, env_entityType_entityId: '' })
+      ]
+    })
+  )
 }
 
 /** What an instance tells the others of a save, for those who watch the edition there. */

@@ -1,13 +1,28 @@
 import type { Holder } from './schemas.ts'
 
 /** The lock is the user's: in which version, since when and, if it expires, until when (Unix seconds). */
-export interface AcquiredOutcome { outcome: 'acquired', version: string, timestamp: number, expiresAt?: number }
+export interface AcquiredOutcome {
+  outcome: 'acquired'
+  version: string
+  timestamp: number
+  expiresAt?: number
+}
 /** The same, with the holder of the lock that it displaced, if that lock had not expired. */
-export interface TakeoverOutcome extends AcquiredOutcome { displaced?: Holder }
+export interface TakeoverOutcome extends AcquiredOutcome {
+  displaced?: Holder
+}
 /** Another holds the field. */
-export interface HeldOutcome { outcome: 'held', lock: Holder }
+export interface HeldOutcome {
+  outcome: 'held'
+  lock: Holder
+}
 /** The lock is not in the state that was asked for. `lock` has its present holder, if there is one. */
-export interface ChangedOutcome { outcome: 'changed', lock?: Holder }
-export interface ReleasedOutcome { outcome: 'released' }
+export interface ChangedOutcome {
+  outcome: 'changed'
+  lock?: Holder
+}
+export interface ReleasedOutcome {
+  outcome: 'released'
+}
 
 export type LockRefusal = HeldOutcome | ChangedOutcome

@@ -5,8 +5,8 @@ const READS_PER_SECOND = 400
 const ENTITIES = 200
 
 /** Most reads of the store in a second that all polling of an instance makes: beyond it entities are read less often. */
-export function readsPerSecond (pollMs: number): number {
-  return Math.max(READS_PER_SECOND, ENTITIES * 1000 / pollMs)
+export function readsPerSecond(pollMs: number): number {
+  return Math.max(READS_PER_SECOND, (ENTITIES * 1000) / pollMs)
 }
 
 /** The share of the reads that the most urgent entities may take while others need reads too. */
@@ -23,13 +23,17 @@ const LEAST = (1 - SHARE) ** 3
  * @param reads how many there are in a second
  * @returns for each group the milliseconds between two reads of one of its entities
  */
-export function paceOf (sizes: readonly number[], pollMs: number, reads = readsPerSecond(pollMs)): number[] {
-  const needOf = (size: number) => size * 1000 / pollMs
+export function paceOf(
+  sizes: readonly number[],
+  pollMs: number,
+  reads = readsPerSecond(pollMs)
+): number[] {
+  const needOf = (size: number) => (size * 1000) / pollMs
   let rest = reads
   return sizes.map((size, index) => {
     const behind = sizes.slice(index + 1).reduce((sum, other) => sum + needOf(other), 0)
     const share = Math.max(LEAST * reads, rest - behind, behind > 0 ? rest * SHARE : rest)
     rest -= Math.min(share, needOf(size))
-    return Math.max(pollMs, size * 1000 / share)
+    return Math.max(pollMs, (size * 1000) / share)
   })
 }

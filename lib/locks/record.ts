@@ -2,7 +2,19 @@ import { isNumber, numberOf } from '../dynamodb/exact-number.ts'
 import { FENCED_UNTIL } from '../dynamodb/fence.ts'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
-import { all, any, condition, expressionOf, namesOf, rule, expressionsByShape, valuesIn, type Condition, type ExpressionValues, type Rule } from './expression.ts'
+import {
+  all,
+  any,
+  condition,
+  expressionOf,
+  namesOf,
+  rule,
+  expressionsByShape,
+  valuesIn,
+  type Condition,
+  type ExpressionValues,
+  type Rule
+} from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, toStored, type StoredValue } from './item.ts'
 import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
@@ -10,7 +22,10 @@ import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 export const USER_DATA_LIMIT = 8192
 
 /** The two keys of an item. */
-export interface Key { env_entityType_entityId: string, fieldName: string }
+export interface Key {
+  env_entityType_entityId: string
+  fieldName: string
+}
 
 /** An item of the table as it was read. One that another program wrote may lack any member but its keys, or have a member of another type. */
 export interface Item extends Key {
@@ -27,44 +42,55 @@ export interface Item extends Key {
  * which another program may have stored as a number.
  * @throws {Failure} STORE_FAILED for anything else
  */
-export function itemOf (attributes: Record<string, unknown>): Item {
+export function itemOf(attributes: Record<string, unknown>): Item {
   const { userData } = attributes as { userData?: Partial<Holder['userData']> | null }
-  const item = isNumber(userData?.uid) ? { ...attributes, userData: { ...userData, uid: String(userData.uid) } } : attributes
+  const item = isNumber(userData?.uid)
+    ? { ...attributes, userData: { ...userData, uid: String(userData.uid) } }
+    : attributes
   if (isItem(item)) return item
-  throw new Failure('STORE_FAILED', texts.storeFailed, { cause: new Error('an item has no keys of a lock') })
+  throw new Failure('STORE_FAILED', texts.storeFailed, {
+    cause: new Error('an item has no keys of a lock')
+  })
 }
 
-function isItem (attributes: Record<string, unknown>): attributes is Item {
-  return typeof attributes['env_entityType_entityId'] === 'string' && typeof attributes['fieldName'] === 'string'
+function isItem(attributes: Record<string, unknown>): attributes is Item {
+  return (
+    typeof attributes['env_entityType_entityId'] === 'string' &&
+    typeof attributes['fieldName'] === 'string'
+  )
 }
 
 /** The keys of an item. */
-export function keyOf ({ env_entityType_entityId: key, fieldName }: Key): Key {
+export function keyOf({ env_entityType_entityId: key, fieldName }: Key): Key {
   return { env_entityType_entityId: key, fieldName }
 }
 
 /** The version of a record, where it has one as Quoin makes it. */
-export function versionOf (record: Item | undefined): string | undefined {
+export function versionOf(record: Item | undefined): string | undefined {
   const version = record?.['version']
   return typeof version === 'string' ? version : undefined
 }
 
 /** A record in the contract's words. A record of another program is shown as it is, whatever it lacks. */
-export function lockOf (record: Item): LockRecord {
+export function lockOf(record: Item): LockRecord {
   return record as LockRecord
 }
 
 /** An item as it is written. */
-export interface StoredItem extends Key { [member: string]: StoredValue }
+export interface StoredItem extends Key {
+  [member: string]: StoredValue
+}
 
 /** A lock as it is written, without what a lease adds. */
-export interface NewRecord extends StoredItem { timestamp: number }
+export interface NewRecord extends StoredItem {
+  timestamp: number
+}
 
 /** The versions that an If-Match names; `*` is any. */
 export type Versions = '*' | string[]
 
 /** The table's partition key, `<environment>-<type>-<id>`. */
-export function recordKey (environment: string, { type, id }: Entity): string {
+export function recordKey(environment: string, { type, id }: Entity): string {
   return `${environment}-${type}-${id}`
 }
 
@@ -74,7 +100,11 @@ export function recordKey (environment: string, { type, id }: Entity): string {
  * @param seconds Unix time for a body without a timestamp
  * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for `userData` beyond USER_DATA_LIMIT, and for a record beyond DynamoDB's limit
  */
-export function recordOf (key: string, { fieldName, userData, payload, timestamp }: LockRequest, seconds: number): NewRecord {
+export function recordOf(
+  key: string,
+  { fieldName, userData, payload, timestamp }: LockRequest,
+  seconds: number
+): NewRecord {
   const record: NewRecord = {
     env_entityType_entityId: key,
     fieldName,
@@ -83,52 +113,67 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
     ...(payload !== undefined && { payload })
   }
   const bytes = Buffer.byteLength(JSON.stringify(userData))
-  if (bytes > USER_DATA_LIMIT) throw new Failure('TOO_LARGE', `body/userData has ${bytes} bytes of JSON; at most ${USER_DATA_LIMIT} bytes are taken`)
+  if (bytes > USER_DATA_LIMIT) {
+    throw new Failure(
+      'TOO_LARGE',
+      `body/userData has ${bytes} bytes of JSON; at most ${USER_DATA_LIMIT} bytes are taken`
+    )
+  }
   const size = itemSize(record) + MARGIN
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', texts.lockTooLarge(size, ITEM_LIMIT))
   return record
 }
 
 /** A record as lists show it: without what writes leave for one another. */
-export function toShow (record: Item): LockRecord {
+export function toShow(record: Item): LockRecord {
   if (record['replaced'] === undefined && record[FENCED_UNTIL] === undefined) return lockOf(record)
   const { replaced, [FENCED_UNTIL]: fence, ...shown } = record
   return lockOf(shown)
 }
 
 /** Who holds a field, taken from its record; the payload stays behind. */
-export function holderOf (record: Item): Holder {
+export function holderOf(record: Item): Holder {
   const { fieldName, timestamp, userData, expiresAt } = lockOf(record)
   return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** The uid of a record's owner. */
-export function ownerOf ({ userData }: { userData?: unknown }): unknown {
+export function ownerOf({ userData }: { userData?: unknown }): unknown {
   return (userData as Partial<Holder['userData']> | undefined)?.uid
 }
 
 /** When locks are looked at, in Unix seconds. With leases a record without `expiresAt` is over if its timestamp is no later than `foreign`. */
-export interface Moment { now: number, foreign?: number }
+export interface Moment {
+  now: number
+  foreign?: number
+}
 
 /** Whether a record's lease is over. */
-export function isExpired ({ expiresAt, timestamp }: { expiresAt?: unknown, timestamp?: unknown }, { now, foreign }: Moment): boolean {
+export function isExpired(
+  { expiresAt, timestamp }: { expiresAt?: unknown; timestamp?: unknown },
+  { now, foreign }: Moment
+): boolean {
   if (expiresAt !== undefined || foreign === undefined) return isUpTo(now, expiresAt)
   return isUpTo(foreign, timestamp)
 }
 
-function isUpTo (limit: number, time: unknown): boolean {
+function isUpTo(limit: number, time: unknown): boolean {
   return isNumber(time) && Number(time) <= limit
 }
 
 /** Whether a record was written after a version was made, as far as clocks agree. */
-export function isLater (record: Item | undefined, version: string): boolean {
+export function isLater(record: Item | undefined, version: string): boolean {
   const own = versionOf(record)
   return own !== undefined && own > version
 }
 
 /** Whether a record, or its absence, is in a state that an If-Match names. */
-export function isAmong (versions: Versions, record: Item | undefined): boolean {
-  return record !== undefined && !isTombstone(record) && (versions === '*' || versions.some((version) => version === record['version']))
+export function isAmong(versions: Versions, record: Item | undefined): boolean {
+  return (
+    record !== undefined &&
+    !isTombstone(record) &&
+    (versions === '*' || versions.some((version) => version === record['version']))
+  )
 }
 
 const isAbsent = rule('attribute_not_exists(#key)')
@@ -140,8 +185,11 @@ export const isOfUser = any(isOwn, rule('#userData.#uid = :uidNumber'))
 const isOfOthers = all(rule('NOT #userData.#uid = :uid'), rule('NOT #userData.#uid = :uidNumber'))
 
 /** The values of `isOfUser`. A uid that is no number is compared as text twice. */
-export function uidValues (uid: string | undefined): ExpressionValues {
-  return { ':uid': uid, ':uidNumber': uid !== undefined && WHOLE_NUMBER.test(uid) ? numberOf(uid) : uid }
+export function uidValues(uid: string | undefined): ExpressionValues {
+  return {
+    ':uid': uid,
+    ':uidNumber': uid !== undefined && WHOLE_NUMBER.test(uid) ? numberOf(uid) : uid
+  }
 }
 
 /** A whole number as DynamoDB writes it, of 38 digits at most. */
@@ -150,17 +198,27 @@ const isExpiredNow = rule('#expiresAt <= :now')
 const isNotExpiredNow = rule('NOT #expiresAt <= :now')
 
 /** A lock without `expiresAt` that is so old that it has expired. */
-export const isForeignOver = all(rule('attribute_not_exists(#expiresAt)'), rule('#timestamp <= :foreign'))
+export const isForeignOver = all(
+  rule('attribute_not_exists(#expiresAt)'),
+  rule('#timestamp <= :foreign')
+)
 
 /** What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over. */
-interface Leasing { hasForeign: boolean }
+interface Leasing {
+  hasForeign: boolean
+}
 
 /** The same rule as `isExpired`. */
-const isOver = ({ hasForeign }: Leasing): Rule => hasForeign ? any(isExpiredNow, isForeignOver) : isExpiredNow
+const isOver = ({ hasForeign }: Leasing): Rule =>
+  hasForeign ? any(isExpiredNow, isForeignOver) : isExpiredNow
 
-const isNotOver = ({ hasForeign }: Leasing): Rule => hasForeign
-  ? all(isNotExpiredNow, any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign')))
-  : isNotExpiredNow
+const isNotOver = ({ hasForeign }: Leasing): Rule =>
+  hasForeign
+    ? all(
+        isNotExpiredNow,
+        any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign'))
+      )
+    : isNotExpiredNow
 
 /**
  * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts of 1.3 s and the pauses
@@ -200,12 +258,15 @@ const isNotAfter = rule('NOT #version > :latest')
 const isUnfenced = rule('NOT #fencedUntil > :fence')
 
 /** In a state that an If-Match names. */
-function isVersion (versions: '*' | number): Rule {
+function isVersion(versions: '*' | number): Rule {
   if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never'))
-  return rule(`#version IN (${Array.from({ length: versions }, (_, index) => `:v${index}`).join(', ')})`)
+  return rule(
+    `#version IN (${Array.from({ length: versions }, (_, index) => `:v${index}`).join(', ')})`
+  )
 }
 
-const isReplaceable = ({ versions }: WriteShape): Rule => all(...versions ? [isVersion(versions)] : [], isNotAfter, isUnfenced)
+const isReplaceable = ({ versions }: WriteShape): Rule =>
+  all(...(versions ? [isVersion(versions)] : []), isNotAfter, isUnfenced)
 
 /** The writer of the record has had an answer, so no retry of that write will arrive. */
 const isSettled = rule('NOT #version > :settled')
@@ -214,16 +275,23 @@ const isSettled = rule('NOT #version > :settled')
 const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
 /** The user's own lock, of a writer who has finished for sure: for example because the request names the lock's version. */
-const isOwnKnown = ({ versions }: WriteShape): Rule => versions === 1 ? isOwn : all(isOwn, isKnown)
+const isOwnKnown = ({ versions }: WriteShape): Rule =>
+  versions === 1 ? isOwn : all(isOwn, isKnown)
 
 const isRemovable = (shape: WriteShape): Rule => all(isReplaceable(shape), isKnown)
 
 /** The condition of a write, and of the user who asks, by a rule that depends on their shape alone. */
-function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: WriteShape) => Rule): (write: Write, uid: Uid) => Condition {
+function conditionOf<Uid extends string | undefined = string>(
+  ruleOf: (shape: WriteShape) => Rule
+): (write: Write, uid: Uid) => Condition {
   const expression = expressionsByShape(ruleOf)
   return ({ version, ifMatch, moment: { now, foreign }, instance, settled, fence }, uid) => {
     const versions = Array.isArray(ifMatch) ? ifMatch : []
-    const shape = { versions: ifMatch === '*' ? ifMatch : ifMatch?.length, hasForeign: foreign !== undefined, hasUser: uid !== undefined }
+    const shape = {
+      versions: ifMatch === '*' ? ifMatch : ifMatch?.length,
+      hasForeign: foreign !== undefined,
+      hasUser: uid !== undefined
+    }
     return condition(expression(shape), {
       ':uid': uid,
       ':now': now,
@@ -241,25 +309,32 @@ function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: W
 const absence = condition(expressionOf(isAbsent))
 
 /** Condition of a put: there is no record. */
-export function isNothing (): Condition {
+export function isNothing(): Condition {
   return absence
 }
 
 const ofVersion = expressionOf(rule('#version = :version'))
-const ofNoVersion = expressionOf(all(rule('attribute_exists(#key)'), rule('NOT attribute_type(#version, :string)')))
+const ofNoVersion = expressionOf(
+  all(rule('attribute_exists(#key)'), rule('NOT attribute_type(#version, :string)'))
+)
 
 /**
  * Condition: the record is in this version, which no other one has had. Quoin's versions are strings; for anything else, or
  * nothing, that the record still has none of them.
  */
-export function isOfVersion (version: unknown): Condition {
-  return typeof version === 'string' ? condition(ofVersion, { ':version': version }) : condition(ofNoVersion, { ':string': 'S' })
+export function isOfVersion(version: unknown): Condition {
+  return typeof version === 'string'
+    ? condition(ofVersion, { ':version': version })
+    : condition(ofNoVersion, { ':string': 'S' })
 }
 
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
 export const isFree = conditionOf<string | undefined>((shape) => {
   const expired = all(isOver(shape), isTextless)
-  const replaced = all(shape.hasUser ? any(isOwnKnown(shape), expired) : expired, isReplaceable(shape))
+  const replaced = all(
+    shape.hasUser ? any(isOwnKnown(shape), expired) : expired,
+    isReplaceable(shape)
+  )
   return shape.versions ? replaced : any(isAbsent, replaced)
 })
 
@@ -267,30 +342,42 @@ export const isFree = conditionOf<string | undefined>((shape) => {
  * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. The new
  * record names the one that it replaces. By this a write whose answer was lost learns that it was carried out.
  */
-export const isWithoutTextOfOthers = conditionOf((shape) => all(any(isOwnKnown(shape), all(isTextless, isSettled)), isReplaceable(shape)))
+export const isWithoutTextOfOthers = conditionOf((shape) =>
+  all(any(isOwnKnown(shape), all(isTextless, isSettled)), isReplaceable(shape))
+)
 
 /** Condition of a delete: no text is in the way; with a uid, of that user's record. */
-export const isWithoutText = conditionOf<string | undefined>((shape) => all(shape.hasUser ? all(isOwn, isTextless) : isTextless, isRemovable(shape)))
+export const isWithoutText = conditionOf<string | undefined>((shape) =>
+  all(shape.hasUser ? all(isOwn, isTextless) : isTextless, isRemovable(shape))
+)
 
 /** Condition of a delete: the record is the user's own, and has not expired. */
 export const isHeldBy = conditionOf((shape) => all(isOwn, isNotOver(shape), isRemovable(shape)))
 
-const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOfUser] : []))
+const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) =>
+  any(isAbsent, isOver({ hasForeign }), ...(hasUser ? [isOfUser] : []))
+)
 
 /** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
-export function isHeldByNoOther ({ now, foreign }: Moment, uid: string | undefined): Condition {
+export function isHeldByNoOther({ now, foreign }: Moment, uid: string | undefined): Condition {
   const expression = isNoOthers({ hasForeign: foreign !== undefined, hasUser: uid !== undefined })
   return condition(expression, { ...uidValues(uid), ':now': now, ':foreign': foreign })
 }
 
 const isInVersion = expressionOf(all(rule('#version = :version'), isUnfenced))
-const isOfText = expressionOf(all(rule('attribute_not_exists(#version)'), rule('#payload = :payload')))
+const isOfText = expressionOf(
+  all(rule('attribute_not_exists(#version)'), rule('#payload = :payload'))
+)
 const isWithoutEither = expressionOf(all(rule('attribute_not_exists(#version)'), isTextless))
 
 /** Condition of a put or delete: the record is as it was found. A record of another program has no version, so its text is compared. */
-export function isStill ({ version, payload, fencedUntil }: Item): Condition {
-  if (version !== undefined) return condition(isInVersion, { ':version': asStored(version), ':fence': fencedUntil ?? 0 })
-  return payload === undefined ? condition(isWithoutEither) : condition(isOfText, { ':payload': asStored(payload) })
+export function isStill({ version, payload, fencedUntil }: Item): Condition {
+  if (version !== undefined) {
+    return condition(isInVersion, { ':version': asStored(version), ':fence': fencedUntil ?? 0 })
+  }
+  return payload === undefined
+    ? condition(isWithoutEither)
+    : condition(isOfText, { ':payload': asStored(payload) })
 }
 
 /** The expiry of a tombstone: so no reader sees it. */
@@ -302,35 +389,70 @@ const NEVER = 0
  * @param until Unix time until which such an attempt may come
  * @param replaced the version of the released record
  */
-export function tombstoneOf (key: Key, until: number, version: string, replaced?: unknown): StoredItem {
-  return { ...key, version, expiresAt: NEVER, [FENCED_UNTIL]: until, [REMOVE_AT]: until, ...(typeof replaced === 'string' && { replaced }) }
+export function tombstoneOf(
+  key: Key,
+  until: number,
+  version: string,
+  replaced?: unknown
+): StoredItem {
+  return {
+    ...key,
+    version,
+    expiresAt: NEVER,
+    [FENCED_UNTIL]: until,
+    [REMOVE_AT]: until,
+    ...(typeof replaced === 'string' && { replaced })
+  }
 }
 
-export function isTombstone ({ expiresAt, userData, payload }: Item): boolean {
+export function isTombstone({ expiresAt, userData, payload }: Item): boolean {
   return expiresAt === NEVER && userData === undefined && payload === undefined
 }
 
 /** Until when an earlier attempt at a record may still come, as the record says; 0 where it names no time. */
-export function fenceOf (record: Item | undefined): number {
+export function fenceOf(record: Item | undefined): number {
   const until = record?.[FENCED_UNTIL]
   return typeof until === 'number' ? until : 0
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks on. */
-export interface RecordSelection { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean, signs?: boolean }
+export interface RecordSelection {
+  fieldName?: string | undefined
+  uid?: string | undefined
+  excludeUid?: string | undefined
+  now: Moment
+  payloads?: boolean
+  signs?: boolean
+}
 
-const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions, #lookers'
+const WITHOUT_PAYLOAD =
+  '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions, #lookers'
 
 /** What of a query decides the text of its filter. */
-interface FilterShape extends Leasing { user: 'own' | 'others' | undefined, signs: boolean }
+interface FilterShape extends Leasing {
+  user: 'own' | 'others' | undefined
+  signs: boolean
+}
 
 const filterOf = expressionsByShape(({ user, signs, ...leasing }: FilterShape) => {
-  const locks = all(isNotOver(leasing), ...user ? [user === 'own' ? isOfUser : isOfOthers] : [])
-  return signs ? any(locks, rule('attribute_exists(#petitions)'), rule('attribute_exists(#lookers)')) : locks
+  const locks = all(isNotOver(leasing), ...(user ? [user === 'own' ? isOfUser : isOfOthers] : []))
+  return signs
+    ? any(locks, rule('attribute_exists(#petitions)'), rule('attribute_exists(#lookers)'))
+    : locks
 })
 
 /** A consistent query for records of an entity. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true, signs = false }: RecordSelection) {
+export function recordsOf(
+  key: string,
+  {
+    fieldName,
+    uid,
+    excludeUid,
+    now: { now, foreign },
+    payloads = true,
+    signs = false
+  }: RecordSelection
+) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
   const user = uid !== undefined ? 'own' : excludeUid !== undefined ? 'others' : undefined
   const filter = filterOf({ user, signs, hasForeign: foreign !== undefined })
@@ -342,7 +464,9 @@ export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now
     ...(projection && { ProjectionExpression: projection }),
     ExpressionAttributeNames: namesOf(keys, filter.text, projection),
     ExpressionAttributeValues: {
-      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ...uidValues(uid ?? excludeUid) }), ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
+      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ...uidValues(uid ?? excludeUid) }),
+      ':key': key,
+      ...(fieldName !== undefined && { ':fieldName': fieldName })
     }
   }
 }

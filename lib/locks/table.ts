@@ -1,7 +1,23 @@
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import {
+  DeleteCommand,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  TransactWriteCommand,
+  type DynamoDBDocumentClient,
+  type QueryCommandInput
+} from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
-import { isCancelled, isUnmet, isUnmetCondition, lacksTransactions, reply, storeFailure, unmetOf } from '../dynamodb/failures.ts'
+import {
+  isCancelled,
+  isUnmet,
+  isUnmetCondition,
+  lacksTransactions,
+  reply,
+  storeFailure,
+  unmetOf
+} from '../dynamodb/failures.ts'
 import { isUnanswered } from '../dynamodb/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime, Measure } from './bounds.ts'
@@ -14,31 +30,42 @@ const IN_FLIGHT = 10
  * Whether a write's condition held; if not, `readItem()` reads the item that failed it. A write that was `repeated` went
  * unanswered before, so it may have been carried out then.
  */
-export type ItemWriteResult = WriteDone | { done: false, repeated: boolean, readItem: () => Promise<Item | undefined> }
+export type ItemWriteResult =
+  WriteDone | { done: false; repeated: boolean; readItem: () => Promise<Item | undefined> }
 
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `readItem()` then reads the item as it is now. */
-export type SingleWriteResult = WriteDone | { done: false, unanswered?: Failure, readItem: () => Promise<Item | undefined> }
+export type SingleWriteResult =
+  WriteDone | { done: false; unanswered?: Failure; readItem: () => Promise<Item | undefined> }
 
 /** Whether a record was claimed, with the record that it replaced or the one in the way. */
-export type ClaimResult = WriteDone | { done: false, inTheWay: Item | undefined }
+export type ClaimResult = WriteDone | { done: false; inTheWay: Item | undefined }
 
 /** A write whose condition held. `previous` is the item that it replaced, if the caller asked for it and there was one. */
-export interface WriteDone { done: true, previous?: Item }
+export interface WriteDone {
+  done: true
+  previous?: Item
+}
 
 /** A condition on one item that decides about the write of another. */
-export interface LockCheck { key: Key, condition: Condition }
+export interface LockCheck {
+  key: Key
+  condition: Condition
+}
 
 /**
  * Whether a put and the checks that belong to it were carried out. If not, `isReplaced` says that the condition of the put
  * itself did not hold, and `unmet` has the items whose checks did not. `unsupported`: this table takes no such put.
  */
-export type TransactionResult = { done: true } | { done: false, isReplaced: boolean, unmet: Item[] } | { done: false, unsupported: Error }
+export type TransactionResult =
+  | { done: true }
+  | { done: false; isReplaced: boolean; unmet: Item[] }
+  | { done: false; unsupported: Error }
 
 /** Failures of writes that the store has answered, and has not carried out. */
 const refusals = new WeakSet<Error>()
 
 /** Whether a write that failed was never carried out and never will be. Of any other failure that is not known. */
-export function wasRefused (failure: Error): boolean {
+export function wasRefused(failure: Error): boolean {
   return refusals.has(failure)
 }
 
@@ -72,19 +99,40 @@ export interface LockTableDeps {
 }
 
 /** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
-export function createLockTable ({ client, table: TableName, wait, random }: LockTableDeps) {
+export function createLockTable({ client, table: TableName, wait, random }: LockTableDeps) {
   /** A put that must not be carried out twice. @param ReturnValues `ALL_OLD` to be told the item that it replaces */
-  function putOnce (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<SingleWriteResult> {
-    return resultOf(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition), ...(ReturnValues && { ReturnValues }) })), keyOf(item))
+  function putOnce(
+    item: StoredItem,
+    condition: Condition,
+    ReturnValues?: 'ALL_OLD'
+  ): Promise<SingleWriteResult> {
+    return resultOf(
+      client.send(
+        new PutCommand({
+          TableName,
+          Item: item,
+          ...tellingWhy(condition),
+          ...(ReturnValues && { ReturnValues })
+        })
+      ),
+      keyOf(item)
+    )
   }
 
   /** A delete that must not be carried out twice. */
-  function removeOnce (key: Key, condition?: Condition): Promise<SingleWriteResult> {
-    return resultOf(client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })), key)
+  function removeOnce(key: Key, condition?: Condition): Promise<SingleWriteResult> {
+    return resultOf(
+      client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })),
+      key
+    )
   }
 
   /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
-  function put (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<ItemWriteResult> {
+  function put(
+    item: StoredItem,
+    condition: Condition,
+    ReturnValues?: 'ALL_OLD'
+  ): Promise<ItemWriteResult> {
     return insistently(() => putOnce(item, condition, ReturnValues))
   }
 
@@ -92,15 +140,21 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put of a record whose version tells whose it is. A put that got no answer and was sent again finds itself. Nobody can
    * then tell what it replaced.
    */
-  async function claim (item: StoredItem & { version: string }, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<ClaimResult> {
+  async function claim(
+    item: StoredItem & { version: string },
+    condition: Condition,
+    ReturnValues?: 'ALL_OLD'
+  ): Promise<ClaimResult> {
     const result = await put(item, condition, ReturnValues)
     if (result.done) return result
     const inTheWay = await result.readItem()
-    return inTheWay?.['version'] === item.version ? { done: true, previous: inTheWay } : { done: false, inTheWay }
+    return inTheWay?.['version'] === item.version
+      ? { done: true, previous: inTheWay }
+      : { done: false, inTheWay }
   }
 
   /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
-  function remove (key: Key, condition?: Condition): Promise<ItemWriteResult> {
+  function remove(key: Key, condition?: Condition): Promise<ItemWriteResult> {
     return insistently(() => removeOnce(key, condition))
   }
 
@@ -108,10 +162,17 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put that takes place only if the conditions of other items hold at the same moment. Carried out late it does no harm, as in `put`.
    * @param checks at most 99
    */
-  async function putIf (item: StoredItem, condition: Condition, checks: LockCheck[], count = 1): Promise<TransactionResult> {
+  async function putIf(
+    item: StoredItem,
+    condition: Condition,
+    checks: LockCheck[],
+    count = 1
+  ): Promise<TransactionResult> {
     const TransactItems = [
       { Put: { TableName, Item: item, ...condition } },
-      ...checks.map(({ key, condition }) => ({ ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! } }))
+      ...checks.map(({ key, condition }) => ({
+        ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! }
+      }))
     ]
     try {
       await client.send(new TransactWriteCommand({ TransactItems }))
@@ -119,7 +180,20 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     } catch (error) {
       if (lacksTransactions(error)) return { done: false, unsupported: error }
       const [put, ...checkReasons] = unmetOf(error)
-      if (put) return { done: false, isReplaced: isUnmet(put), unmet: checkReasons.flatMap((reason, index) => isUnmet(reason) ? itemOf({ ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) }) : []) }
+      if (put) {
+        return {
+          done: false,
+          isReplaced: isUnmet(put),
+          unmet: checkReasons.flatMap((reason, index) =>
+            isUnmet(reason)
+              ? itemOf({
+                  ...checks[index]!.key,
+                  ...(reason.Item && unmarshall(reason.Item, unmarshallOptions))
+                })
+              : []
+          )
+        }
+      }
       if (!isCancelled(error) || count === TRANSACTIONS_MAX) throw storeFailure(error as Error)
       await wait(random() * FIRST_PAUSE_MS * count)
       return putIf(item, condition, checks, count + 1)
@@ -127,7 +201,10 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** Repeats a write until it is answered. */
-  async function insistently (write: () => Promise<SingleWriteResult>, count = 1): Promise<ItemWriteResult> {
+  async function insistently(
+    write: () => Promise<SingleWriteResult>,
+    count = 1
+  ): Promise<ItemWriteResult> {
     const result = await write().catch((failure: Failure) => {
       // An attempt before it may still come.
       if (count > 1) refusals.delete(failure)
@@ -140,21 +217,31 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     return insistently(write, count + 1)
   }
 
-  async function resultOf (operation: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<SingleWriteResult> {
+  async function resultOf(
+    operation: Promise<{ Attributes?: Record<string, unknown> | undefined }>,
+    key: Key
+  ): Promise<SingleWriteResult> {
     try {
       const { Attributes: previous } = await operation
       return previous ? { done: true, previous: itemOf(previous) } : { done: true }
     } catch (error) {
-      if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), readItem: () => get(key) }
+      if (isUnanswered(error)) {
+        return { done: false, unanswered: storeFailure(error), readItem: () => get(key) }
+      }
       if (!isUnmetCondition(error)) throw failureOf(error as Error)
       const { Item } = error
-      return { done: false, readItem: async () => Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key) }
+      return {
+        done: false,
+        readItem: async () => (Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key))
+      }
     }
   }
 
   /** One item, read consistently. */
-  async function get (key: Key): Promise<Item | undefined> {
-    const { Item } = await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))
+  async function get(key: Key): Promise<Item | undefined> {
+    const { Item } = await reply(
+      client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true }))
+    )
     return Item && itemOf(Item)
   }
 
@@ -162,13 +249,18 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * Reads all pages of a query's result.
    * @throws {Failure} TOO_LARGE for more than is measured; what `inTime` throws
    */
-  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true, most = Infinity }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {
+  async function query(
+    input: Omit<QueryCommandInput, 'TableName'>,
+    { inTime, measure, isWanted = () => true, most = Infinity }: QueryOptions = {}
+  ): Promise<{ Items: Item[]; Count: number; ScannedCount: number }> {
     const result = { Items: [] as Item[], Count: 0, ScannedCount: 0 }
     let next: Record<string, unknown> | undefined
     let pages = 0
     do {
       inTime?.()
-      const page = await reply(client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next })))
+      const page = await reply(
+        client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next }))
+      )
       if (!page.Items) throw storeFailure(new Error('a Query was answered without Items'))
       const items = page.Items.map(itemOf).filter(isWanted)
       measure?.(items, ++pages === 1 && !page.LastEvaluatedKey)
@@ -181,7 +273,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** Resolves when the table answers a read of one item. */
-  async function probe (key: Key, abortSignal: AbortSignal): Promise<void> {
+  async function probe(key: Key, abortSignal: AbortSignal): Promise<void> {
     await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
   }
 
@@ -189,21 +281,23 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
 }
 
 /** The failure of a write. A status of 4xx says that the store has refused it. */
-function failureOf (error: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
+function failureOf(error: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
   const failure = storeFailure(error)
   const status = error.$metadata?.httpStatusCode ?? 0
   if (status >= 400 && status < 500) refusals.add(failure)
   return failure
 }
 
-function tellingWhy (condition: Condition | undefined) {
+function tellingWhy(condition: Condition | undefined) {
   return condition && { ...condition, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
 }
 
 /** Works on all items, several at once: after the last, or after the first error, which it throws. */
-export async function forEach<T> (items: T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function forEach<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items.values()
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    for (const item of waiting) await work(item)
-  }))
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      for (const item of waiting) await work(item)
+    })
+  )
 }

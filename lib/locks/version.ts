@@ -26,12 +26,16 @@ export type NextVersion = (last?: unknown) => string
  * one of this instance is greater, and of another one as far as their clocks agree.
  * @param now milliseconds since 1970
  */
-export function createVersions (now: () => number, instance = newInstance(), bytes: Bytes = randomBytes): NextVersion {
+export function createVersions(
+  now: () => number,
+  instance = newInstance(),
+  bytes: Bytes = randomBytes
+): NextVersion {
   let tick = 0
   /** For the versions to come: to ask for the bytes of each apart takes ten times as long. */
   let random = Buffer.alloc(0)
 
-  return function next (last) {
+  return function next(last) {
     const present = Math.floor(now()) * TICKS_PER_MS
     const lastTick = tickOf(last)
     tick = Math.max(tick + 1, present, lastTick < present + AHEAD ? lastTick + 1 : 0)
@@ -43,22 +47,29 @@ export function createVersions (now: () => number, instance = newInstance(), byt
 }
 
 /** Greater than the versions of before a time, in milliseconds since 1970, and smaller than those from then on. */
-export function versionAt (ms: number): string {
+export function versionAt(ms: number): string {
   return timeOf(Math.floor(ms) * TICKS_PER_MS)
 }
 
 /** Whether a version is of a time later than this, as far as clocks differ; one that tells no time is not. */
-export function isSince (version: unknown, ms: number): boolean {
+export function isSince(version: unknown, ms: number): boolean {
   const tick = tickOf(version)
-  return typeof version === 'string' && tick >= ms * TICKS_PER_MS && tick < ms * TICKS_PER_MS + AHEAD
+  return (
+    typeof version === 'string' && tick >= ms * TICKS_PER_MS && tick < ms * TICKS_PER_MS + AHEAD
+  )
 }
 
-function timeOf (tick: number): string {
+function timeOf(tick: number): string {
   let digits = ''
-  for (let rest = tick; digits.length < TIME_LENGTH; rest = Math.floor(rest / DIGITS.length)) digits = DIGITS[rest % DIGITS.length] + digits
+  for (let rest = tick; digits.length < TIME_LENGTH; rest = Math.floor(rest / DIGITS.length)) {
+    digits = DIGITS[rest % DIGITS.length] + digits
+  }
   return digits
 }
 
-function tickOf (version: unknown): number {
-  return [...String(version ?? '').slice(0, TIME_LENGTH)].reduce((tick, digit) => tick * DIGITS.length + DIGITS.indexOf(digit), 0)
+function tickOf(version: unknown): number {
+  return [...String(version ?? '').slice(0, TIME_LENGTH)].reduce(
+    (tick, digit) => tick * DIGITS.length + DIGITS.indexOf(digit),
+    0
+  )
 }

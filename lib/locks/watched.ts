@@ -1,5 +1,15 @@
 import { Failure } from '../errors.ts'
-import { changedFields, isSign, locksIn, nextState, withChanges, type Changes, type LocksAndSigns, type Sign, type State } from './feed-events.ts'
+import {
+  changedFields,
+  isSign,
+  locksIn,
+  nextState,
+  withChanges,
+  type Changes,
+  type LocksAndSigns,
+  type Sign,
+  type State
+} from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockView } from './schemas.ts'
 import { isSince } from './version.ts'
@@ -21,7 +31,7 @@ const FRESH_MS = 30_000
 
 /** How urgent the next read of an entity is: it has locks that change, or that do not, it had some or was opened a moment ago, or neither. */
 export const URGENCIES = ['busy', 'occupied', 'fresh', 'idle'] as const
-export type Urgency = typeof URGENCIES[number]
+export type Urgency = (typeof URGENCIES)[number]
 
 export interface WatchedDeps {
   /** The locks of an entity as they are now, and its signs. */
@@ -41,7 +51,10 @@ export interface WatchedDeps {
 export type WatchedEntity = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
-export function createWatched (entity: Entity, { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps) {
+export function createWatched(
+  entity: Entity,
+  { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps
+) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
   /** The changes heard of since the present read began, which may have missed them. */
@@ -71,18 +84,18 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   let isClosed = false
 
   /** Reads what is there from now on: a read that is under way may have missed what was just written. */
-  function refresh (): Promise<void> {
+  function refresh(): Promise<void> {
     if (!reading) return begin()
     nextRead ??= reading.then(follow, follow)
     return nextRead
   }
 
-  function follow (): Promise<void> {
+  function follow(): Promise<void> {
     nextRead = undefined
     return reading ?? begin()
   }
 
-  function begin (): Promise<void> {
+  function begin(): Promise<void> {
     clearTimeout(timer)
     clearTimeout(recheck)
     recheck = undefined
@@ -92,7 +105,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     return reading
   }
 
-  async function load (): Promise<void> {
+  async function load(): Promise<void> {
     const first = !state
     let pause = RETRY_MS
     news.clear()
@@ -110,23 +123,30 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     } finally {
       reading = undefined
       // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
-      if (!isClosed) timer = setTimeout(poke, Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1)))
+      if (!isClosed) {
+        timer = setTimeout(
+          poke,
+          Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1))
+        )
+      }
     }
   }
 
-  function setState (locks: State['locks'] | undefined, stale: boolean): void {
+  function setState(locks: State['locks'] | undefined, stale: boolean): void {
     const next = locks && nextState(entity, locks, signs, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
     if (state && next !== state) changedAt = performance.now()
-    if (state && next && writes > 0) for (const field of changedFields(state.locks, next.locks)) lastChanges.set(field, ++changes)
+    if (state && next && writes > 0) {
+      for (const field of changedFields(state.locks, next.locks)) lastChanges.set(field, ++changes)
+    }
     state = next
     isStale = stale
     for (const wake of wakes) wake()
   }
 
   /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
-  function lose (): void {
+  function lose(): void {
     if (isClosed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
     signs = signs.filter(({ until }) => until * 1000 > now())
@@ -140,12 +160,14 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
    * Call this before a write, and the function that it returns after it, with the new state of the fields. It does not tell a
    * field that has changed since the write began: the order of the two is unknown, so the next read decides.
    */
-  function writing (): (left?: Changes) => void {
+  function writing(): (left?: Changes) => void {
     const [began, isKnown] = [changes, state !== undefined]
     writes++
     return (result) => {
       if (result && isKnown && state) {
-        for (const [field, lock] of result) if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
+        for (const [field, lock] of result) {
+          if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
+        }
         setState(withChanges(state.locks, news), isStale)
       }
       if (--writes === 0) lastChanges.clear()
@@ -157,7 +179,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
    * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out of order, a read decides
    * soon.
    */
-  function hear (notice: LockNotice): void {
+  function hear(notice: LockNotice): void {
     const { began, ended, isSure } = notice
     if (ended < readAt - SPREAD_MS) return
     const changes = changesIn(notice)
@@ -177,7 +199,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   /** Reads within a time, but not more often than every `pollMs`, and not before what is under way has ended. */
-  function soon (ms: number): void {
+  function soon(ms: number): void {
     const at = Math.max(performance.now() + ms, begunAt + pollMs)
     if (recheck && at >= recheckAt) return
     clearTimeout(recheck)
@@ -187,28 +209,30 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   /** Reads once the next lease, or sign, is over, which nobody writes. */
-  function planEnd (): void {
+  function planEnd(): void {
     clearTimeout(endTimer)
     const end = nextEnd(state?.locks, signs)
-    if (end !== undefined && !isStale && !isClosed) endTimer = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
+    if (end !== undefined && !isStale && !isClosed) {
+      endTimer = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
+    }
   }
 
   /** Reads soon; nobody waits for it. */
-  function poke (): void {
+  function poke(): void {
     refresh().catch(onFailure)
   }
 
   /** Somebody new watches: for a while this entity is read as one of which news is expected. */
-  function freshen (): void {
+  function freshen(): void {
     activeAt = performance.now()
   }
 
-  function urgency (): Urgency {
+  function urgency(): Urgency {
     if (state?.locks.size) return performance.now() - changedAt < FRESH_MS ? 'busy' : 'occupied'
     return performance.now() - activeAt < FRESH_MS ? 'fresh' : 'idle'
   }
 
-  function close (): void {
+  function close(): void {
     isClosed = true
     clearTimeout(timer)
     clearTimeout(recheck)
@@ -216,16 +240,31 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     clearTimeout(expiry)
   }
 
-  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, writing, hear, soon, poke, close }
+  return {
+    wakes,
+    state: () => state,
+    isStale: () => isStale,
+    urgency,
+    freshen,
+    refresh,
+    writing,
+    hear,
+    soon,
+    poke,
+    close
+  }
 }
 
 /** When the first of some leases and signs is over, in seconds since 1970. */
-function nextEnd (locks: State['locks'] | undefined, signs: Sign[]): number | undefined {
-  const ends = [...[...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? []), ...signs.map(({ until }) => until)]
+function nextEnd(locks: State['locks'] | undefined, signs: Sign[]): number | undefined {
+  const ends = [
+    ...[...(locks?.values() ?? [])].flatMap(({ expiresAt }) => expiresAt ?? []),
+    ...signs.map(({ until }) => until)
+  ]
   return ends.length > 0 ? Math.min(...ends) : undefined
 }
 
 /** Whether a read failed because of the store, which may answer the next one. */
-export function isOutage (error: unknown): boolean {
+export function isOutage(error: unknown): boolean {
   return error instanceof Failure && error.code.startsWith('STORE_')
 }

@@ -26,15 +26,19 @@ const REMEMBERED_SECONDS = 3600
  * There is no ticket, or one whose lease is over, or something that is none: without the end of a lease, or without a
  * version as Quoin makes them. A put that reaches the table late finds a ticket with a greater version.
  */
-const isTurnFree = expressionOf(any(
-  rule('attribute_not_exists(#key)'),
-  rule('NOT attribute_type(#leaseUntil, :number)'),
-  rule('NOT attribute_type(#version, :string)'),
-  all(rule('#leaseUntil <= :now'), rule('#version < :version'))
-))
+const isTurnFree = expressionOf(
+  any(
+    rule('attribute_not_exists(#key)'),
+    rule('NOT attribute_type(#leaseUntil, :number)'),
+    rule('NOT attribute_type(#version, :string)'),
+    all(rule('#leaseUntil <= :now'), rule('#version < :version'))
+  )
+)
 
 /** The ticket is still the one that was read: its holder has neither renewed it nor given it back. */
-const isSameTicket = expressionOf(all(rule('#version = :version'), rule('#leaseUntil = :leaseUntil')))
+const isSameTicket = expressionOf(
+  all(rule('#version = :version'), rule('#leaseUntil = :leaseUntil'))
+)
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -67,7 +71,7 @@ export interface Ticket extends Turn {
    * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
    * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
    */
-  renewIf (checks: LockCheck[]): Promise<Item[] | undefined>
+  renewIf(checks: LockCheck[]): Promise<Item[] | undefined>
 }
 
 /** What became of one try at a ticket, and the version that it was to have. */
@@ -75,9 +79,9 @@ type TicketClaim = ClaimResult & { version: string }
 
 /** Turns that are held by tickets. */
 export interface Tickets extends Turns {
-  take (...args: Parameters<Turns['take']>): Promise<Ticket>
+  take(...args: Parameters<Turns['take']>): Promise<Ticket>
   /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
-  isHeld (uuid: string): Promise<boolean>
+  isHeld(uuid: string): Promise<boolean>
 }
 
 /**
@@ -89,7 +93,21 @@ export interface Tickets extends Turns {
  * smaller version, or the very ticket that was read, so one that reaches the table late is refused: it may be sent again
  * where it got no answer.
  */
-export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, revisions, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
+export function createTickets({
+  client,
+  table: name,
+  environment,
+  now,
+  ready,
+  required = false,
+  warn,
+  onTransactions = () => {},
+  revisions,
+  leaseMs = LEASE_MS,
+  monotonic = () => performance.now(),
+  wait = sleep,
+  random = Math.random
+}: TicketsDeps): Tickets {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   const isLeaseOver = createLeases(now, monotonic)
@@ -97,16 +115,27 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   /** Whether the store has transactions; not known before the first. */
   let hasTransactions: boolean | undefined
 
-  const keyOf = (uuid: string): Key => ({ env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' })
+  const keyOf = (uuid: string): Key => ({
+    env_entityType_entityId: `${environment}#save-${uuid}`,
+    fieldName: 'save'
+  })
 
-  async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
+  async function take(uuid: string, since: number, signal?: Signal): Promise<Ticket> {
     const patience = createPatience({ monotonic, wait, random })
     let hasWaited = false
     let last: unknown
     do {
       const sentAt = monotonic()
       const attempt = await offer(uuid, last)
-      if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
+      if (attempt === undefined) {
+        return {
+          isShared: false,
+          isOutdated: hasWaited,
+          confirm() {},
+          renewIf: async () => undefined,
+          async end() {}
+        }
+      }
       if (attempt.done) {
         revisions?.learn(uuid, attempt.previous?.['revision'])
         return hold(uuid, attempt.version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
@@ -118,7 +147,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** @returns undefined while the store is away and gives no tickets */
-  async function offer (uuid: string, last: unknown): Promise<TicketClaim | undefined> {
+  async function offer(uuid: string, last: unknown): Promise<TicketClaim | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
     const claim = attempt(uuid, last)
     try {
@@ -128,16 +157,21 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       // A ticket that comes late is given back, or others would wait until its lease ends.
-      claim.then((late) => late.done ? end(uuid, late.version) : undefined).catch(() => {})
+      claim.then((late) => (late.done ? end(uuid, late.version) : undefined)).catch(() => {})
       return undefined
     }
   }
 
   /** @param last the version of the ticket that was in the way before */
-  async function attempt (uuid: string, last: unknown): Promise<TicketClaim> {
+  async function attempt(uuid: string, last: unknown): Promise<TicketClaim> {
     await ready()
     const version = nextVersion(last)
-    const isFree = condition(isTurnFree, { ':now': Math.floor(now()), ':version': version, ':number': 'N', ':string': 'S' })
+    const isFree = condition(isTurnFree, {
+      ':now': Math.floor(now()),
+      ':version': version,
+      ':number': 'N',
+      ':string': 'S'
+    })
     const claim = await table.claim(leasedRecord(uuid, version, leaseMs), isFree, 'ALL_OLD')
     const ticket = claim.done ? undefined : claim.inTheWay
     if (!ticket || !isLeaseOver(ticket, LEASE_MS)) return { ...claim, version }
@@ -145,15 +179,20 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     const { version: other, leaseUntil } = ticket
     const next = nextVersion(other)
     const isSame = condition(isSameTicket, { ':version': other, ':leaseUntil': leaseUntil })
-    return { ...await table.claim(leasedRecord(uuid, next, leaseMs), isSame, 'ALL_OLD'), version: next }
+    return {
+      ...(await table.claim(leasedRecord(uuid, next, leaseMs), isSame, 'ALL_OLD')),
+      version: next
+    }
   }
 
-  function hold (uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
+  function hold(uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
     let leaseEnds = sentAt + leaseMs
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      const result = await table.put(leasedRecord(uuid, version, leaseMs), isOfVersion(version)).catch(() => undefined)
+      const result = await table
+        .put(leasedRecord(uuid, version, leaseMs), isOfVersion(version))
+        .catch(() => undefined)
       if (result?.done) leaseEnds = renewedAt + leaseMs
       else isLost ||= result !== undefined
     }, leaseMs / 3).unref()
@@ -161,13 +200,17 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     return {
       isShared: true,
       isOutdated,
-      confirm () {
+      confirm() {
         if (isLost || monotonic() >= leaseEnds) throw lostTurn()
       },
-      async renewIf (checks) {
+      async renewIf(checks) {
         if (hasTransactions === false) return undefined
         const renewedAt = monotonic()
-        const result = await table.putIf(leasedRecord(uuid, version, leaseMs), isOfVersion(version), checks)
+        const result = await table.putIf(
+          leasedRecord(uuid, version, leaseMs),
+          isOfVersion(version),
+          checks
+        )
         learn('unsupported' in result ? result.unsupported : undefined)
         if ('unsupported' in result) return undefined
         if (result.done) {
@@ -178,35 +221,48 @@ export function createTickets ({ client, table: name, environment, now, ready, r
         isLost = true
         throw lostTurn()
       },
-      async end (isSettled) {
+      async end(isSettled) {
         clearInterval(renewal)
-        await (isSettled ? end(uuid, version) : table.put(leasedRecord(uuid, version, SETTLE_MS), isOfVersion(version))).catch(() => {})
+        await (
+          isSettled
+            ? end(uuid, version)
+            : table.put(leasedRecord(uuid, version, SETTLE_MS), isOfVersion(version))
+        ).catch(() => {})
       }
     }
   }
 
-  function learn (refusal: Error | undefined): void {
+  function learn(refusal: Error | undefined): void {
     const isSupported = refusal === undefined
     if (hasTransactions !== isSupported) onTransactions(refusal)
     hasTransactions = isSupported
   }
 
   /** The record while its holder saves. */
-  function leasedRecord (uuid: string, version: string, ms: number) {
+  function leasedRecord(uuid: string, version: string, ms: number) {
     return recordOf(uuid, version, { leaseUntil: Math.ceil(now()) + ms })
   }
 
   /** Gives a ticket back, and notes when. */
-  async function end (uuid: string, version: string): Promise<unknown> {
-    return table.put(recordOf(uuid, nextVersion(), { leaseUntil: 0, endedAt: Math.ceil(now()) }), isOfVersion(version))
+  async function end(uuid: string, version: string): Promise<unknown> {
+    return table.put(
+      recordOf(uuid, nextVersion(), { leaseUntil: 0, endedAt: Math.ceil(now()) }),
+      isOfVersion(version)
+    )
   }
 
-  function recordOf<Times> (uuid: string, version: string, times: Times) {
+  function recordOf<Times>(uuid: string, version: string, times: Times) {
     const revision = revisions?.of(uuid)
-    return { ...keyOf(uuid), version, ...times, removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS, ...(revision !== undefined && { revision }) }
+    return {
+      ...keyOf(uuid),
+      version,
+      ...times,
+      removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS,
+      ...(revision !== undefined && { revision })
+    }
   }
 
-  async function isHeld (uuid: string): Promise<boolean> {
+  async function isHeld(uuid: string): Promise<boolean> {
     await ready()
     const ticket = await table.get(keyOf(uuid))
     return ticket !== undefined && !isLeaseOver(ticket, LEASE_MS)
@@ -216,16 +272,19 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 }
 
 /** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
-function mayBeSince (previous: Item | undefined, since: number): boolean {
+function mayBeSince(previous: Item | undefined, since: number): boolean {
   return previous !== undefined && !(Number(previous['endedAt']) < since - CLOCKS_MS)
 }
 
-function lostTurn () {
+function lostTurn() {
   return busy('This instance was halted, and another one may be saving this edition')
 }
 
-async function inTime<T> (pending: Promise<T>): Promise<T> {
+async function inTime<T>(pending: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`the store has not answered within ${STORE_MS} ms`)), STORE_MS)
+  const timer = setTimeout(
+    () => reject(new Error(`the store has not answered within ${STORE_MS} ms`)),
+    STORE_MS
+  )
   return Promise.race([pending, promise]).finally(() => clearTimeout(timer))
 }

@@ -42,10 +42,13 @@ export interface UpsertsDeps {
   random?: () => number
 }
 
-export type UpsertResult = EditionText & { isNew: boolean, isShared: boolean }
+export type UpsertResult = EditionText & { isNew: boolean; isShared: boolean }
 
 /** A reservation of this upsert's. */
-interface Reservation { uuid: string, version: string }
+interface Reservation {
+  uuid: string
+  version: string
+}
 
 export type Upserts = ReturnType<typeof createUpserts>
 
@@ -55,7 +58,18 @@ export type Upserts = ReturnType<typeof createUpserts>
  * record has, and the others wait and change that one. After a crash the next one goes on with the same uuid, which is
  * unique in Drupal's database.
  */
-export function createUpserts ({ client, table: name, environment, editions, model, now, ready, monotonic = () => performance.now(), wait = sleep, random = Math.random }: UpsertsDeps) {
+export function createUpserts({
+  client,
+  table: name,
+  environment,
+  editions,
+  model,
+  now,
+  ready,
+  monotonic = () => performance.now(),
+  wait = sleep,
+  random = Math.random
+}: UpsertsDeps) {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   const isLeaseOver = createLeases(now, monotonic)
@@ -70,9 +84,18 @@ export function createUpserts ({ client, table: name, environment, editions, mod
    *   state, or none has the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
    *   as `editions.create` and `editions.update`
    */
-  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<UpsertResult> {
+  async function upsert(
+    bundle: string,
+    key: string,
+    json: Record<string, unknown>,
+    caller: Caller,
+    options: UpdateOptions = {}
+  ): Promise<UpsertResult> {
     const body = await complete(bundle, key, json, caller)
-    const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
+    const recordKey = {
+      env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`,
+      fieldName: 'key'
+    }
     const patience = createPatience({ monotonic, wait, random })
     const name = recordKey.env_entityType_entityId
     /** An earlier attempt at this request was about to create the edition. */
@@ -85,10 +108,15 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
 
     /** @returns undefined where somebody else creates the edition, or has just done so */
-    async function attempt (): Promise<UpsertResult | undefined> {
+    async function attempt(): Promise<UpsertResult | undefined> {
       const uuid = await find(bundle, key, caller)
       if (uuid !== undefined) return change(uuid)
-      if (options.ifMatch !== undefined) throw new Failure('PRECONDITION_FAILED', `There is no edition with the key "${key}", so none that If-Match could name. Nothing was saved.`)
+      if (options.ifMatch !== undefined) {
+        throw new Failure(
+          'PRECONDITION_FAILED',
+          `There is no edition with the key "${key}", so none that If-Match could name. Nothing was saved.`
+        )
+      }
       const other = creations.get(name)
       if (other) {
         await other
@@ -96,12 +124,15 @@ export function createUpserts ({ client, table: name, environment, editions, mod
         return created === undefined ? undefined : change(created)
       }
       const own = make()
-      creations.set(name, own.catch(() => {}))
+      creations.set(
+        name,
+        own.catch(() => {})
+      )
       return own.finally(() => creations.delete(name))
     }
 
     /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance creates it. */
-    async function make (): Promise<UpsertResult | undefined> {
+    async function make(): Promise<UpsertResult | undefined> {
       const record = await reserve()
       if ('version' in record) return create(record)
       const { inTheWay } = record
@@ -109,18 +140,21 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       const reservedUuid = String(inTheWay['uuid'])
       const uuid = isUuid(reservedUuid) ? reservedUuid : undefined
       // Created since this call looked for it; or by one that has crashed.
-      if (uuid !== undefined && await isIt(uuid)) return change(uuid)
+      if (uuid !== undefined && (await isIt(uuid))) return change(uuid)
       const reservation = await takeOver(inTheWay, inTheWay['isDone'] ? undefined : uuid)
       return reservation && create(reservation)
     }
 
-    async function change (uuid: string): Promise<UpsertResult> {
-      const edition = await editions.update(uuid, body, caller, { ...options, unlessSame: options.ifMatch === undefined })
+    async function change(uuid: string): Promise<UpsertResult> {
+      const edition = await editions.update(uuid, body, caller, {
+        ...options,
+        unlessSame: options.ifMatch === undefined
+      })
       return { ...edition, isNew: wasCreate && options.attempt?.earlier !== undefined }
     }
 
     /** Whether the edition of a reservation is there and has the key. */
-    async function isIt (uuid: string): Promise<boolean> {
+    async function isIt(uuid: string): Promise<boolean> {
       try {
         return keyOf(await editions.bare(uuid, caller)) === key
       } catch (error) {
@@ -129,66 +163,139 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       }
     }
 
-    async function reserve (): Promise<Reservation | { inTheWay: Item | undefined }> {
+    async function reserve(): Promise<Reservation | { inTheWay: Item | undefined }> {
       await ready()
       const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
-      const result = await table.claim({ ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) }, isNothing())
+      const result = await table.claim(
+        { ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) },
+        isNothing()
+      )
       // One that is gone was given back just now.
       return result.done ? { uuid, version } : { inTheWay: result.inTheWay }
     }
 
-    async function takeOver ({ version: last }: Item, reservedUuid: string | undefined): Promise<Reservation | undefined> {
-      const [uuid, version] = [uuidOf(body, model) ?? reservedUuid ?? randomUUID(), nextVersion(last)]
-      const { done } = await table.claim({ ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) }, isOfVersion(last))
+    async function takeOver(
+      { version: last }: Item,
+      reservedUuid: string | undefined
+    ): Promise<Reservation | undefined> {
+      const [uuid, version] = [
+        uuidOf(body, model) ?? reservedUuid ?? randomUUID(),
+        nextVersion(last)
+      ]
+      const { done } = await table.claim(
+        { ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) },
+        isOfVersion(last)
+      )
       return done ? { uuid, version } : undefined
     }
 
-    async function create ({ uuid, version }: Reservation): Promise<UpsertResult> {
+    async function create({ uuid, version }: Reservation): Promise<UpsertResult> {
       const isOurs = isOfVersion(version)
       try {
-        const edition = await editions.create({ ...body, [model.keys.uuid]: [{ value: uuid }] }, caller, options)
-        await table.put({ ...recordKey, ...leasedEntry(uuid, nextVersion(version), 0), isDone: true }, isOurs).catch(() => {})
+        const edition = await editions.create(
+          { ...body, [model.keys.uuid]: [{ value: uuid }] },
+          caller,
+          options
+        )
+        await table
+          .put(
+            { ...recordKey, ...leasedEntry(uuid, nextVersion(version), 0), isDone: true },
+            isOurs
+          )
+          .catch(() => {})
         return { ...edition, isShared: true }
       } catch (error) {
-        const cleanUp = isUncertain(error) ? table.put({ ...recordKey, ...leasedEntry(uuid, nextVersion(version), SETTLE_MS) }, isOurs) : table.remove(recordKey, isOurs)
+        const cleanUp = isUncertain(error)
+          ? table.put(
+              { ...recordKey, ...leasedEntry(uuid, nextVersion(version), SETTLE_MS) },
+              isOurs
+            )
+          : table.remove(recordKey, isOurs)
         await cleanUp.catch(() => {})
         throw error
       }
     }
   }
 
-  function leasedEntry (uuid: string, version: string, ms: number) {
-    return { uuid, version, leaseUntil: ms === 0 ? 0 : Math.ceil(now()) + ms, removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS }
+  function leasedEntry(uuid: string, version: string, ms: number) {
+    return {
+      uuid,
+      version,
+      leaseUntil: ms === 0 ? 0 : Math.ceil(now()) + ms,
+      removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS
+    }
   }
 
   /** The uuid of the edition with a key, if there is one that the caller may see. */
-  async function find (bundle: string, key: string, caller: Caller): Promise<string | undefined> {
-    const { rows: [row, another] } = await editions.search(bundle, { key, limit: 2, offset: 0, total: false, isCertain: true }, caller)
-    if (row && another) throw new Failure('CONFLICT', `There are several editions with the key "${key}": ${row.uuid} and ${another.uuid}`, editionAddress(row.uuid))
+  async function find(bundle: string, key: string, caller: Caller): Promise<string | undefined> {
+    const {
+      rows: [row, another]
+    } = await editions.search(
+      bundle,
+      { key, limit: 2, offset: 0, total: false, isCertain: true },
+      caller
+    )
+    if (row && another) {
+      throw new Failure(
+        'CONFLICT',
+        `There are several editions with the key "${key}": ${row.uuid} and ${another.uuid}`,
+        editionAddress(row.uuid)
+      )
+    }
     return row?.uuid
   }
 
   /** The body with its key and its bundle, or its edition type. */
-  async function complete (bundle: string, key: string, json: Record<string, unknown>, caller: Caller): Promise<EditionJson> {
+  async function complete(
+    bundle: string,
+    key: string,
+    json: Record<string, unknown>,
+    caller: Caller
+  ): Promise<EditionJson> {
     const { keys, fields } = model
-    if (fields.key === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no field key in the content model, so no edition can be named by one`)
+    if (fields.key === null) {
+      throw new Failure(
+        'BAD_REQUEST',
+        `${model.entityType} has no field key in the content model, so no edition can be named by one`
+      )
+    }
     const body = normalize(json, model)
-    if (body[fields.key] && keyOf(body) !== key) throw new Failure('UNPROCESSABLE', `${fields.key} of the body is not the key in the path, "${key}"`)
+    if (body[fields.key] && keyOf(body) !== key) {
+      throw new Failure(
+        'UNPROCESSABLE',
+        `${fields.key} of the body is not the key in the path, "${key}"`
+      )
+    }
     const withKey = { ...body, [fields.key]: [{ [mainOf(fields.key)]: key }] }
     if ((await editions.bundles(caller)).some(({ id }) => id === bundle)) {
-      if ((bundleOf(body, model) ?? bundle) !== bundle) throw new Failure('UNPROCESSABLE', `${keys.bundle} of the body is not the bundle in the path, "${bundle}"`)
+      if ((bundleOf(body, model) ?? bundle) !== bundle) {
+        throw new Failure(
+          'UNPROCESSABLE',
+          `${keys.bundle} of the body is not the bundle in the path, "${bundle}"`
+        )
+      }
       return keys.bundle === null ? withKey : { ...withKey, [keys.bundle]: [{ target_id: bundle }] }
     }
-    if (fields.editionType === null || !(await editions.types(caller)).some(({ id }) => id === bundle)) throw new Failure('NOT_FOUND', `There is no bundle and no edition type "${bundle}"`)
-    if (body[fields.editionType] && scalarText(body[fields.editionType]![0]?.value) !== bundle) throw new Failure('UNPROCESSABLE', `${fields.editionType} of the body is not the edition type in the path, "${bundle}"`)
+    if (
+      fields.editionType === null ||
+      !(await editions.types(caller)).some(({ id }) => id === bundle)
+    ) {
+      throw new Failure('NOT_FOUND', `There is no bundle and no edition type "${bundle}"`)
+    }
+    if (body[fields.editionType] && scalarText(body[fields.editionType]![0]?.value) !== bundle) {
+      throw new Failure(
+        'UNPROCESSABLE',
+        `${fields.editionType} of the body is not the edition type in the path, "${bundle}"`
+      )
+    }
     return { ...withKey, [fields.editionType]: [{ value: bundle }] }
   }
 
-  function keyOf (edition: EditionJson): string {
+  function keyOf(edition: EditionJson): string {
     return scalarText(edition[model.fields.key!]?.[0]?.[mainOf(model.fields.key!)])
   }
 
-  function mainOf (field: string): string {
+  function mainOf(field: string): string {
     return model.mainProperty[field] ?? 'value'
   }
 

@@ -1,4 +1,14 @@
-import { compose, composeOrder, differenceOf, isChange, orderDifference, wholeDifference, type TextChange, type OrderDifference, type Piece } from './difference.ts'
+import {
+  compose,
+  composeOrder,
+  differenceOf,
+  isChange,
+  orderDifference,
+  wholeDifference,
+  type TextChange,
+  type OrderDifference,
+  type Piece
+} from './difference.ts'
 import type { Kind } from './fields.ts'
 import { fit } from './merge.ts'
 
@@ -17,7 +27,7 @@ export interface Choice<One> {
 }
 
 /** @returns `text`: the text with the changes that are taken */
-export type TextChoice = Choice<TextChange> & { pieces: Piece[], text: string }
+export type TextChoice = Choice<TextChange> & { pieces: Piece[]; text: string }
 
 export type OrderChoice = Choice<OrderDifference> & { tokens: string[] }
 
@@ -27,13 +37,18 @@ export type Choices = ReturnType<typeof createChoices>
  * What an editor takes of the differences between what is there and other texts, such as drafts. A change that comes again
  * after something else has changed is chosen as it was.
  */
-export function createChoices (onChange: () => void) {
-  const remembered = new Map<string, { from: string, pieces: Piece[], turned: Set<string> }>()
+export function createChoices(onChange: () => void) {
+  const remembered = new Map<string, { from: string; pieces: Piece[]; turned: Set<string> }>()
 
-  function recall (kind: Kind, name: string, from: string, to: string) {
+  function recall(kind: Kind, name: string, from: string, to: string) {
     const key = `${name} ${to}`
     const last = remembered.get(key)
-    const pieces = last?.from === from ? last.pieces : kind === 'order' ? [] : (IN_WORDS.includes(kind) ? differenceOf : wholeDifference)(from, to)
+    const pieces =
+      last?.from === from
+        ? last.pieces
+        : kind === 'order'
+          ? []
+          : (IN_WORDS.includes(kind) ? differenceOf : wholeDifference)(from, to)
     const entry = { from, pieces, turned: last?.turned ?? new Set<string>() }
     remembered.delete(key)
     remembered.set(key, entry)
@@ -41,13 +56,22 @@ export function createChoices (onChange: () => void) {
     return entry
   }
 
-  function choiceOf<One> (changes: One[], turned: Set<string>, isTakenFirst: (change: One) => boolean): Choice<One> {
+  function choiceOf<One>(
+    changes: One[],
+    turned: Set<string>,
+    isTakenFirst: (change: One) => boolean
+  ): Choice<One> {
     const texts = changes.map((change) => JSON.stringify(change))
-    const keys = new Map(changes.map((change, index) => [change, `${texts.slice(0, index).filter((text) => text === texts[index]).length} ${texts[index]}`]))
+    const keys = new Map(
+      changes.map((change, index) => [
+        change,
+        `${texts.slice(0, index).filter((text) => text === texts[index]).length} ${texts[index]}`
+      ])
+    )
     return {
       changes,
       isTaken: (change) => isTakenFirst(change) !== turned.has(keys.get(change)!),
-      turn (change) {
+      turn(change) {
         const key = keys.get(change)!
         if (!turned.delete(key)) turned.add(key)
         onChange()
@@ -57,24 +81,46 @@ export function createChoices (onChange: () => void) {
 
   return {
     /** The choice among the changes from one text of a field to another. All are taken at first. */
-    text ({ kind, name }: { kind: Kind, name: string }, from: string, to: string): TextChoice {
+    text({ kind, name }: { kind: Kind; name: string }, from: string, to: string): TextChoice {
       const { pieces, turned } = recall(kind, name, from, to)
       const choice = choiceOf(pieces.filter(isChange), turned, () => true)
-      return { ...choice, pieces, get text () { return compose(pieces, choice.isTaken) } }
+      return {
+        ...choice,
+        pieces,
+        get text() {
+          return compose(pieces, choice.isTaken)
+        }
+      }
     },
 
     /**
      * The choice among the changes from the present order to one of before. At first moves are taken, articles neither come
      * nor go.
      */
-    order (name: string, present: string[], before: string[]): OrderChoice {
+    order(name: string, present: string[], before: string[]): OrderChoice {
       const { turned } = recall('order', name, present.join(' '), before.join(' '))
       // An article that came since keeps its present neighbours.
       const target = fit(before, present)
-      const choice = choiceOf([...orderDifference(present, target), ...orderDifference(present, before).filter(({ what }) => what === 'gone')], turned, ({ what }) => what === 'moved')
-      const keys = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
+      const choice = choiceOf(
+        [
+          ...orderDifference(present, target),
+          ...orderDifference(present, before).filter(({ what }) => what === 'gone')
+        ],
+        turned,
+        ({ what }) => what === 'moved'
+      )
+      const keys = new Set(
+        choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`)
+      )
       const isTaken = ({ what, token }: OrderDifference) => keys.has(`${what} ${token}`)
-      return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !keys.has(`gone ${token}`)) } }
+      return {
+        ...choice,
+        get tokens() {
+          return composeOrder(present, target, isTaken).filter(
+            (token) => !keys.has(`gone ${token}`)
+          )
+        }
+      }
     }
   }
 }

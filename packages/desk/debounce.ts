@@ -8,24 +8,24 @@ const LONGEST_MS = 2000
 const AGAIN_MS = 5000
 
 /** Calls `keep` when the writer pauses, and every two seconds while the writer does not. */
-export function createDebounce (keep: () => void) {
+export function createDebounce(keep: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let latest: number | undefined
 
-  function stop (): void {
+  function stop(): void {
     clearTimeout(timer)
     latest = undefined
   }
 
   return {
     /** To be called at each keystroke. */
-    delay (): void {
+    delay(): void {
       latest ??= Date.now() + LONGEST_MS
       clearTimeout(timer)
       timer = setTimeout(keep, Math.min(REST_MS, latest - Date.now()))
     },
     /** To be called when the text could not be kept for the moment. */
-    retry (): void {
+    retry(): void {
       stop()
       timer = setTimeout(keep, AGAIN_MS)
     },

@@ -16,41 +16,76 @@ export interface KeptDrafts {
 }
 
 /** The kept drafts of an edition, each with what differs from the present text. */
-export function draftsView (session: Session): TemplateResult {
-  return keptDraftsView(session, (draft) => session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload, (draft) => difference(session, draft))
+export function draftsView(session: Session): TemplateResult {
+  return keptDraftsView(
+    session,
+    (draft) =>
+      session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload,
+    (draft) => difference(session, draft)
+  )
 }
 
 /** Kept drafts, by default without what differs. */
-export function keptDraftsView ({ drafts, labelOf, restore, discard }: KeptDrafts, textOf = ({ payload }: EditorDraft) => payload, differenceOf: (draft: EditorDraft) => View = () => nothing): TemplateResult {
+export function keptDraftsView(
+  { drafts, labelOf, restore, discard }: KeptDrafts,
+  textOf = ({ payload }: EditorDraft) => payload,
+  differenceOf: (draft: EditorDraft) => View = () => nothing
+): TemplateResult {
   return html`<section class=${drafts.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
     ${drafts.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
-    <ul class="kept">${drafts.map((draft) => html`
-      <li data-draft=${draft.fieldName}>
-        <p><b>${labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
-        <blockquote dir="auto">${textOf(draft)}</blockquote>
-        ${differenceOf(draft)}
-        <span class="choices"><button type="button" class="small" @click=${() => restore(draft)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button>
-        <button type="button" class="small plain" @click=${() => discard(draft)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button></span>
-      </li>`)}
-    </ul></section>`
+    <ul class="kept">
+      ${drafts.map(
+        (draft) =>
+          html` <li data-draft=${draft.fieldName}>
+            <p><b>${labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
+            <blockquote dir="auto">${textOf(draft)}</blockquote>
+            ${differenceOf(draft)}
+            <span class="choices"
+              ><button type="button" class="small" @click=${() => restore(draft)}>
+                ${icon('undo-2')}${say('restore')}<span class="spoken"
+                  >${say('draftOf', { label: labelOf(draft.fieldName) })}</span
+                >
+              </button>
+              <button type="button" class="small plain" @click=${() => discard(draft)}>
+                ${icon('trash-2')}${say('discard')}<span class="spoken"
+                  >${say('draftOf', { label: labelOf(draft.fieldName) })}</span
+                >
+              </button></span
+            >
+          </li>`
+      )}
+    </ul>
+  </section>`
 }
 
-function originOf ({ displacedBy, displacedAt, typedAt }: EditorDraft): string {
+function originOf({ displacedBy, displacedAt, typedAt }: EditorDraft): string {
   const time = at(displacedAt ?? typedAt!, Date.now())
-  if (displacedBy) return say(displacedAt === undefined ? 'putAsideFor' : 'takenOverBy', { name: nameOf(displacedBy), time })
+  if (displacedBy) {
+    return say(displacedAt === undefined ? 'putAsideFor' : 'takenOverBy', {
+      name: nameOf(displacedBy),
+      time
+    })
+  }
   return say(displacedAt === undefined ? 'typedAt' : 'lockEnded', { time })
 }
 
-function difference (session: Session, { fieldName, payload }: EditorDraft): View {
+function difference(session: Session, { fieldName, payload }: EditorDraft): View {
   const order = session.orders.find(({ name }) => name === fieldName)
   const field = session.fieldOf(fieldName)
   if (order) {
     const choice = session.orderChoiceOf(order, payload)
     const present = tokensOf(order.items)
-    return orderDifferenceView(choice.changes, (token) => session.titleOf(present.get(token) ?? { target_id: token.split('#')[0] }), choice)
+    return orderDifferenceView(
+      choice.changes,
+      (token) => session.titleOf(present.get(token) ?? { target_id: token.split('#')[0] }),
+      choice
+    )
   }
   const choice = field && session.choiceOf(field, payload)
   if (!choice || !hasPieces(choice)) return nothing
-  return html`<p><small>${say(choice.changes.length > 1 ? 'choosePieces' : 'whatDiffers')}</small></p>${differenceView(choice.pieces, choice)}`
+  return html`<p>
+      <small>${say(choice.changes.length > 1 ? 'choosePieces' : 'whatDiffers')}</small>
+    </p>
+    ${differenceView(choice.pieces, choice)}`
 }

@@ -10,7 +10,7 @@ export const TOKEN = 'quoin-token'
  * @param answers by absolute address
  * @param page the address of the page
  */
-export function withAnswers (answers: Map<string, Promise<Response>>, page: string): typeof fetch {
+export function withAnswers(answers: Map<string, Promise<Response>>, page: string): typeof fetch {
   return (address, init) => {
     const retry = () => fetch(address, { signal: AbortSignal.timeout(ANSWER_MS), ...init })
     const { href } = new URL(String(address), page)
@@ -20,10 +20,10 @@ export function withAnswers (answers: Map<string, Promise<Response>>, page: stri
   }
 }
 
-export function tokenOfTab (): string | null {
+export function tokenOfTab(): string | null {
   return sessionStorage.getItem(TOKEN)
 }
 
-export function bearer (token: string | null): Record<string, string> {
+export function bearer(token: string | null): Record<string, string> {
   return token ? { authorization: `Bearer ${token}` } : {}
 }

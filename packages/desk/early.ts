@@ -16,9 +16,14 @@ const { auth }: Settings = JSON.parse(document.documentElement.dataset['settings
 const place = placeOf(location.hash)
 const token = auth === 'jwt' ? tokenOfTab() : null
 if (place.view === 'edition' && (auth !== 'jwt' || token)) {
-  window.early = new Map([`${serviceOf(location.pathname)}/api/collection/${place.id}`, `api/desk/samples/${place.id}`].map((path) => {
-    const answer = fetch(path, { headers: bearer(token), signal: AbortSignal.timeout(ANSWER_MS) })
-    answer.catch(() => {})
-    return [new URL(path, location.href).href, answer]
-  }))
+  window.early = new Map(
+    [
+      `${serviceOf(location.pathname)}/api/collection/${place.id}`,
+      `api/desk/samples/${place.id}`
+    ].map((path) => {
+      const answer = fetch(path, { headers: bearer(token), signal: AbortSignal.timeout(ANSWER_MS) })
+      answer.catch(() => {})
+      return [new URL(path, location.href).href, answer]
+    })
+  )
 }

@@ -1,4 +1,11 @@
-import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../client/src/client.ts'
+import {
+  QuoinError,
+  type Client,
+  type Held,
+  type Holder,
+  type LockRecord,
+  type LockView
+} from '../client/src/client.ts'
 import { createCopy } from './copy.ts'
 import type { Shape } from './fields.ts'
 import { createTrouble, failureOf } from './failures.ts'
@@ -10,12 +17,17 @@ import { createText } from './text.ts'
 import { say } from './texts.ts'
 
 /** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
-export interface Displacement { shape: Shape, text: string, by: Holder, wasHeld: boolean }
+export interface Displacement {
+  shape: Shape
+  text: string
+  by: Holder
+  wasHeld: boolean
+}
 
 export interface FieldDeps {
   shape: Shape
   items: Item[]
-  entity: { type: string, id: string }
+  entity: { type: string; id: string }
   /** The uid of who sits here. */
   uid: string
   locks: Client['locks']
@@ -32,7 +44,17 @@ export interface FieldDeps {
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, mirror, onChange, onDisplace, putAside }: FieldDeps) {
+export function createField({
+  shape,
+  items,
+  entity,
+  uid,
+  locks,
+  mirror,
+  onChange,
+  onDisplace,
+  putAside
+}: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
@@ -42,7 +64,10 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   let [isFocused, isLeft] = [false, false]
   let holder: Holder | undefined
   const board = createBoard()
-  const debounce = createDebounce(() => { if (ownLock) keepOrRelease(); else take() })
+  const debounce = createDebounce(() => {
+    if (ownLock) keepOrRelease()
+    else take()
+  })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, update)
@@ -52,14 +77,14 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   /** The text that was typed last, and when, in milliseconds. */
   let latest = { text: text.base, at: Date.now() }
 
-  function update (): void {
+  function update(): void {
     if (text.now !== latest.text) latest = { text: text.now, at: Date.now() }
     const isSafe = mirror(isKept() ? undefined : text.now)
     if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
     onChange()
   }
 
-  function takeGrant (lock: Held): void {
+  function takeGrant(lock: Held): void {
     ownLock = lock
     board.end(board.current?.version)
     holder = undefined
@@ -68,28 +93,35 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     offer.find(lock.found, lock)
   }
 
-  function takeRefusal (error: unknown): void {
+  function takeRefusal(error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
     // Once the user signs in again, the retry keeps the text.
-    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) debounce.retry()
+    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) {
+      debounce.retry()
+    }
   }
 
   /** Takes the lock, unless it is held or another's. */
-  function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
+  function take(
+    get = () =>
+      trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))
+  ): Promise<void> {
     if (ownLock) return Promise.resolve()
     debounce.stop()
     if (text.isDirty) copy.give(text.now)
-    acquisition ??= get().then(takeGrant, takeRefusal).finally(() => {
-      acquisition = undefined
-      if (ownLock) keepOrRelease()
-      update()
-    })
+    acquisition ??= get()
+      .then(takeGrant, takeRefusal)
+      .finally(() => {
+        acquisition = undefined
+        if (ownLock) keepOrRelease()
+        update()
+      })
     return acquisition
   }
 
-  function onLost ({ lock }: QuoinError): void {
+  function onLost({ lock }: QuoinError): void {
     if (lock && lock.userData.uid !== uid) return lose(lock)
     ownLock = undefined
     trouble.is(lock && say('otherWindow'))
@@ -98,7 +130,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   }
 
   /** Somebody else has the field: shows the saved text, and tells the writer where the typed one is. */
-  function lose (by: Holder): void {
+  function lose(by: Holder): void {
     const displacement = { shape, text: text.now, by, wasHeld: ownLock !== undefined }
     const isTold = displacement.wasHeld || text.isDirty
     ownLock = undefined
@@ -110,7 +142,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     update()
   }
 
-  async function keep (): Promise<void> {
+  async function keep(): Promise<void> {
     // Without a lock the next try to take it is still to come.
     if (!ownLock) return
     debounce.stop()
@@ -126,7 +158,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   }
 
   /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
-  async function release (lock: Held): Promise<void> {
+  async function release(lock: Held): Promise<void> {
     debounce.stop()
     ownLock = undefined
     copy.begin()
@@ -139,7 +171,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   }
 
   /** Keeps what is typed. A lock that no text needs is released, unless the field has the focus and nothing was typed. */
-  async function keepOrRelease (): Promise<void> {
+  async function keepOrRelease(): Promise<void> {
     if (!text.isDirty) trouble.is()
     if (text.isDirty) keep()
     else if (ownLock && !offer.isInLock && (ownLock.isTyped || !isFocused)) await release(ownLock)
@@ -147,35 +179,72 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
 
   return {
     shape,
-    get text () { return text.now },
-    get base () { return text.base },
-    get isDirty () { return text.isDirty },
-    get isKept () { return isKept() },
+    get text() {
+      return text.now
+    },
+    get base() {
+      return text.base
+    },
+    get isDirty() {
+      return text.isDirty
+    },
+    get isKept() {
+      return isKept()
+    },
     /** When what is typed was kept, in seconds; undefined while it is not, and where nothing is typed. */
-    get keptAt () { return text.isDirty && text.now === backup.text ? backup.at : undefined },
-    get isHeld () { return ownLock !== undefined },
+    get keptAt() {
+      return text.isDirty && text.now === backup.text ? backup.at : undefined
+    },
+    get isHeld() {
+      return ownLock !== undefined
+    },
     /** Whose the field is, if it is somebody else's. */
-    get holder () { return holder },
+    get holder() {
+      return holder
+    },
     /** What the same user had typed earlier or elsewhere. */
-    get offer () { return offer.text },
+    get offer() {
+      return offer.text
+    },
     /** What somebody else has saved meanwhile where the text is another too. */
-    get theirs () { return text.theirs },
-    get isUnfinished () { return text.isUnfinished },
+    get theirs() {
+      return text.theirs
+    },
+    get isUnfinished() {
+      return text.isUnfinished
+    },
     /** Whether it has what a browser cannot read as a value, such as half of a date. */
-    get isUnreadable () { return text.isUnreadable },
-    get problems () { return text.problems },
-    get hint () { return text.hint },
+    get isUnreadable() {
+      return text.isUnreadable
+    },
+    get problems() {
+      return text.problems
+    },
+    get hint() {
+      return text.hint
+    },
     /** Why Drupal does not let this user change it, once Drupal has said so. */
-    get whyForbidden () { return whyForbidden },
-    get trouble () { return trouble.words },
-
-    focus (): void {
-      isFocused = true
-      // A running order is changed by operations, which need no lock.
-      if (!holder && whyForbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
+    get whyForbidden() {
+      return whyForbidden
+    },
+    get trouble() {
+      return trouble.words
     },
 
-    type (now: string, isWhole = true): void {
+    focus(): void {
+      isFocused = true
+      // A running order is changed by operations, which need no lock.
+      if (
+        !holder &&
+        whyForbidden === undefined &&
+        shape.kind !== 'fixed' &&
+        shape.kind !== 'order'
+      ) {
+        take()
+      }
+    },
+
+    type(now: string, isWhole = true): void {
       if (holder) return
       text.type(now, isWhole)
       if (text.now === offer.text) offer.end()
@@ -185,25 +254,29 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** Sends text that is not in the lock yet. */
-    keep (): void {
+    keep(): void {
       if (text.isDirty) keep()
     },
 
-    blur (): void {
+    blur(): void {
       isFocused = false
       keepOrRelease()
     },
 
     /** Takes the field from its holder. Refused if a third user has it by now. */
-    async takeOver (): Promise<void> {
+    async takeOver(): Promise<void> {
       await acquisition
       // Set afterwards too: the blur of the previous control may arrive after this press.
-      const noteFocus = () => { isFocused = true }
-      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(noteFocus))
+      const noteFocus = () => {
+        isFocused = true
+      }
+      await take(() =>
+        takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(noteFocus)
+      )
     },
 
     /** Goes on with an earlier text. A text that is not saved yet is put aside. */
-    async restore (earlier: string): Promise<void> {
+    async restore(earlier: string): Promise<void> {
       if (holder) return
       offer.replace(earlier)
       text.restore(earlier)
@@ -213,7 +286,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** Lets go of the lock for somebody who asks for the field. What is typed is put aside. */
-    async handOver (): Promise<void> {
+    async handOver(): Promise<void> {
       await acquisition
       isFocused = false
       if (!ownLock) return
@@ -224,7 +297,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** Discards the text that was typed before. */
-    async discardOffer (): Promise<void> {
+    async discardOffer(): Promise<void> {
       await acquisition
       const { lock } = offer
       offer.end()
@@ -236,12 +309,12 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** The lock has this text; what was typed here since is newer. */
-    offered ({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
+    offered({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
       if (!ownLock && !text.isDirty) offer.find(payload, { version })
     },
 
     /** What the lock board says of the field now. */
-    board (lock: LockView | undefined): void {
+    board(lock: LockView | undefined): void {
       if (board.isOver(lock)) return
       const wasMine = board.current?.userData.uid === uid
       board.show(lock)
@@ -256,19 +329,19 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** The edition was saved with this text. The lock is needed only for a newer text. */
-    onSave (items: Item[], asSent: string): void {
+    onSave(items: Item[], asSent: string): void {
       if (text.onSave(items, asSent)) keepOrRelease()
       update()
     },
 
     /** The edition was read again. */
-    rebase (items: Item[]): void {
+    rebase(items: Item[]): void {
       text.rebase(items)
       keepOrRelease()
       update()
     },
 
-    decide (which: Parameters<typeof text.decide>[0]): void {
+    decide(which: Parameters<typeof text.decide>[0]): void {
       text.decide(which)
       update()
       keepOrRelease()
@@ -276,13 +349,13 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
 
     refuse: text.refuse,
     /** Closes the field. What is typed stays to be seen, and is not saved. */
-    forbid (reason: string): void {
+    forbid(reason: string): void {
       whyForbidden = reason
     },
     items: text.items,
 
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
-    async leave (): Promise<void> {
+    async leave(): Promise<void> {
       isFocused = false
       isLeft = true
       await acquisition

@@ -11,7 +11,12 @@ const PAUSE_MS = 250
 const MOST = 8
 
 /** The keys of Drupal core's entity types that differ from `id` and `title`. */
-const CORE: Record<string, { id: string, label?: string }> = { node: { id: 'nid' }, media: { id: 'mid', label: 'name' }, taxonomy_term: { id: 'tid', label: 'name' }, user: { id: 'uid', label: 'name' } }
+const CORE: Record<string, { id: string; label?: string }> = {
+  node: { id: 'nid' },
+  media: { id: 'mid', label: 'name' },
+  taxonomy_term: { id: 'tid', label: 'name' },
+  user: { id: 'uid', label: 'name' }
+}
 
 /** An article that a search has found. */
 export interface SearchResult {
@@ -40,19 +45,25 @@ export interface FinderDeps {
 }
 
 /** The field with the label of an entity of a list. */
-export function labelKeyOf ({ entityType, keys = {} }: Model['lists'][string]): string {
+export function labelKeyOf({ entityType, keys = {} }: Model['lists'][string]): string {
   return keys['label'] ?? CORE[entityType]?.label ?? 'title'
 }
 
 /** What the service names a result by. */
-export function uuidOf ({ item }: SearchResult): string {
+export function uuidOf({ item }: SearchResult): string {
   return String(item['target_uuid'])
 }
 
 export type Finder = ReturnType<typeof createFinder>
 
 /** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
-export function createFinder ({ search, looksOf, model: { lists }, onChange, announce }: FinderDeps) {
+export function createFinder({
+  search,
+  looksOf,
+  model: { lists },
+  onChange,
+  announce
+}: FinderDeps) {
   let list = Object.keys(lists)[0]!
   let q = ''
   /** The index at which the next article is put in, from 1; undefined is the end. */
@@ -67,29 +78,42 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
   /** What the service has told of rows. */
   const looks: Looks = { images: {}, sections: {} }
 
-  function resultIn (row: Edition, placed: Placement[], locks: LockView[]): SearchResult {
+  function resultIn(row: Edition, placed: Placement[], locks: LockView[]): SearchResult {
     const { entityType, keys = {}, image, section } = lists[list]!
     const { id = CORE[entityType]?.id ?? 'id', uuid = 'uuid', published = 'status' } = keys
     const status = row[published]?.[0]?.['value']
-    const pictures = image === undefined ? Object.values(row).flatMap((items) => items ?? []).filter((item) => 'alt' in item) : row[image] ?? []
+    const pictures =
+      image === undefined
+        ? Object.values(row)
+            .flatMap((items) => items ?? [])
+            .filter((item) => 'alt' in item)
+        : (row[image] ?? [])
     const text = row[section ?? '']?.[0]?.['value']
     const key = valueOf(row, uuid)
     return {
       item: { target_id: row[id]?.[0]?.['value'], target_uuid: key, target_type: entityType },
       title: valueOf(row, labelKeyOf(lists[list]!)),
       isPublished: typeof status === 'boolean' ? status : undefined,
-      image: pictures.map(({ url }) => url).find((url) => typeof url === 'string') ?? looks.images[key],
+      image:
+        pictures.map(({ url }) => url).find((url) => typeof url === 'string') ?? looks.images[key],
       section: typeof text === 'string' ? text : looks.sections[key],
       placed,
       locks: [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
     }
   }
 
-  async function ask (): Promise<void> {
+  async function ask(): Promise<void> {
     aborter.abort()
-    const { signal } = aborter = new AbortController()
+    const { signal } = (aborter = new AbortController())
     try {
-      const { value } = await search({ bundle: list, ...(q !== '' && { q }), limit: MOST, placed: isPlacedKnown, locks: true, signal }).next()
+      const { value } = await search({
+        bundle: list,
+        ...(q !== '' && { q }),
+        limit: MOST,
+        placed: isPlacedKnown,
+        locks: true,
+        signal
+      }).next()
       const { editions, placed = {}, locks } = value!
       const rows = editions as Edition[]
       results = rows.map((row) => {
@@ -97,7 +121,11 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
         return resultIn(row, placed[uuid] ?? [], locks?.[uuid] ?? [])
       })
       failure = undefined
-      announce(results.length === 0 ? say('noArticlesFound') : say('articlesShown', { count: results.length }))
+      announce(
+        results.length === 0
+          ? say('noArticlesFound')
+          : say('articlesShown', { count: results.length })
+      )
       look(rows, signal).catch(() => {})
     } catch (error) {
       if (signal.aborted) return
@@ -111,54 +139,83 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
   }
 
   /** Completes the results whose image or section is a reference, in one request. They are shown before. */
-  async function look (rows: Edition[], signal: AbortSignal): Promise<void> {
+  async function look(rows: Edition[], signal: AbortSignal): Promise<void> {
     const { image, section } = lists[list]!
-    const holds = (row: Edition, path: string | undefined) => (row[path?.split('.', 1)[0] ?? '']?.length ?? 0) > 0
-    const open = results!.filter((result, index) => (result.image === undefined && holds(rows[index]!, image)) || (result.section === undefined && holds(rows[index]!, section)))
+    const holds = (row: Edition, path: string | undefined) =>
+      (row[path?.split('.', 1)[0] ?? '']?.length ?? 0) > 0
+    const open = results!.filter(
+      (result, index) =>
+        (result.image === undefined && holds(rows[index]!, image)) ||
+        (result.section === undefined && holds(rows[index]!, section))
+    )
     if (open.length === 0) return
     const { images, sections } = await looksOf(list, open.map(uuidOf), signal)
     Object.assign(looks.images, images)
     Object.assign(looks.sections, sections)
     if (signal.aborted) return
-    results = results!.map((result) => ({ ...result, image: result.image ?? images[uuidOf(result)], section: result.section ?? sections[uuidOf(result)] }))
+    results = results!.map((result) => ({
+      ...result,
+      image: result.image ?? images[uuidOf(result)],
+      section: result.section ?? sections[uuidOf(result)]
+    }))
     onChange()
   }
 
-  function later (ms: number): void {
+  function later(ms: number): void {
     clearTimeout(pause)
-    answered = new Promise((resolve) => { pause = setTimeout(() => { ask().finally(resolve) }, ms) })
+    answered = new Promise((resolve) => {
+      pause = setTimeout(() => {
+        ask().finally(resolve)
+      }, ms)
+    })
   }
 
   return {
-    get lists () { return Object.keys(lists) },
-    get list () { return list },
-    get place () { return place },
-    get results () { return results },
+    get lists() {
+      return Object.keys(lists)
+    },
+    get list() {
+      return list
+    },
+    get place() {
+      return place
+    },
+    get results() {
+      return results
+    },
     /** Whether the list names a field of images, or of sections; then each result has a place for one. */
-    get hasImages () { return lists[list]!.image !== undefined },
-    get hasSections () { return lists[list]!.section !== undefined },
-    get failure () { return failure },
+    get hasImages() {
+      return lists[list]!.image !== undefined
+    },
+    get hasSections() {
+      return lists[list]!.section !== undefined
+    },
+    get failure() {
+      return failure
+    },
     /** Resolves when what was typed last has been searched. */
-    get answered () { return answered },
+    get answered() {
+      return answered
+    },
 
     /** Shows the newest articles, unless something was searched before. */
-    open (): void {
+    open(): void {
       if (results === undefined) later(0)
     },
-    type (text: string): void {
+    type(text: string): void {
       q = text.trim()
       later(PAUSE_MS)
     },
-    choose (name: string): void {
+    choose(name: string): void {
       aborter.abort()
       list = name
       results = undefined
       later(0)
     },
-    putAt (index: number | undefined): void {
+    putAt(index: number | undefined): void {
       place = index
     },
-    close (): void {
+    close(): void {
       clearTimeout(pause)
       aborter.abort()
     }

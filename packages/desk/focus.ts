@@ -1,30 +1,53 @@
 /** The places around the focused element, the innermost first: a field, a part of the page, the page. */
-export function placesOf (element: Element | null): Element[] {
+export function placesOf(element: Element | null): Element[] {
   const places: Element[] = []
-  for (let place = element?.closest('main [data-field], main section, main'); place; place = place.parentElement?.closest('main [data-field], main section, main')) places.push(place)
+  for (
+    let place = element?.closest('main [data-field], main section, main');
+    place;
+    place = place.parentElement?.closest('main [data-field], main section, main')
+  ) {
+    places.push(place)
+  }
   return places
 }
 
 /** The element of a place that takes the focus, without locking a field that nobody has begun to edit. */
-function targetIn (place: Element): HTMLElement | null {
+function targetIn(place: Element): HTMLElement | null {
   if (place.matches('main')) return place.querySelector('h1')
   if (!place.matches('[data-field]')) return place.querySelector('button')
-  const control = 'input:not(:disabled), select:not(:disabled), textarea, li button[data-to][aria-disabled="false"]'
-  return place.querySelector(place.matches('.is-held, :has(.changed)') ? place.querySelector('.words') ? '.words' : control : '.notes button') ?? place.querySelector('.notes')
+  const control =
+    'input:not(:disabled), select:not(:disabled), textarea, li button[data-to][aria-disabled="false"]'
+  return (
+    place.querySelector(
+      place.matches('.is-held, :has(.changed)')
+        ? place.querySelector('.words')
+          ? '.words'
+          : control
+        : '.notes button'
+    ) ?? place.querySelector('.notes')
+  )
 }
 
 /**
  * Gives the focus back after the page was shown anew: to what had it, which loses it where it is moved, or to what has
  * taken its place; else the reader would be at the top of the page.
  */
-export function keepFocus (element: Element | null, places: Element[]): void {
+export function keepFocus(element: Element | null, places: Element[]): void {
   const { activeElement } = document
   // A control that is disabled loses the focus a moment later.
   if (activeElement !== document.body && activeElement?.matches(':disabled') !== true) return
-  if (element instanceof HTMLElement && element.isConnected && element !== document.body && !element.matches(':disabled')) {
+  if (
+    element instanceof HTMLElement &&
+    element.isConnected &&
+    element !== document.body &&
+    !element.matches(':disabled')
+  ) {
     element.focus({ preventScroll: true })
     return
   }
-  const target = places.filter(({ isConnected }) => isConnected).map(targetIn).find(Boolean)
+  const target = places
+    .filter(({ isConnected }) => isConnected)
+    .map(targetIn)
+    .find(Boolean)
   target?.focus()
 }

@@ -8,20 +8,27 @@ import type { HtmlAttribute } from './markup.ts'
 const { inline } = schema.marks
 const { paragraph, heading, li } = schema.nodes
 
-const isNamed = (names: string[]) => ({ attrs }: Mark) => names.includes(attrs['name'])
+const isNamed =
+  (names: string[]) =>
+  ({ attrs }: Mark) =>
+    names.includes(attrs['name'])
 
 /** The marks with one of these names in what is selected, or with which the next letter would be typed. */
-export function marksIn ({ selection, storedMarks, doc }: EditorState, names: string[]): Mark[] {
+export function marksIn({ selection, storedMarks, doc }: EditorState, names: string[]): Mark[] {
   if (selection.empty) return (storedMarks ?? selection.$from.marks()).filter(isNamed(names))
   const marks: Mark[] = []
-  doc.nodesBetween(selection.from, selection.to, (node) => { marks.push(...node.marks.filter(isNamed(names))) })
+  doc.nodesBetween(selection.from, selection.to, (node) => {
+    marks.push(...node.marks.filter(isNamed(names)))
+  })
   return marks
 }
 
 /** Bold, italic: takes all of these out of what is selected, or puts the first of them in where there is none. */
-export function toggle (names: [string, ...string[]]): Command {
+export function toggle(names: [string, ...string[]]): Command {
   return (state, dispatch) => {
-    const { selection: { from, to, empty } } = state
+    const {
+      selection: { from, to, empty }
+    } = state
     const marks = marksIn(state, names)
     const tr = state.tr
     if (empty && marks.length > 0) for (const mark of marks) tr.removeStoredMark(mark)
@@ -34,12 +41,20 @@ export function toggle (names: [string, ...string[]]): Command {
 }
 
 /** The link in which the selection is, and from where to where it goes. */
-export function linkAt (state: EditorState): { mark: Mark, from: number, to: number } | undefined {
+export function linkAt(state: EditorState): { mark: Mark; from: number; to: number } | undefined {
   const [mark] = marksIn(state, ['a'])
-  return mark && { mark, ...extentOf(state.selection.empty ? state.selection.$from : state.doc.resolve(state.selection.from + 1), mark) }
+  return (
+    mark && {
+      mark,
+      ...extentOf(
+        state.selection.empty ? state.selection.$from : state.doc.resolve(state.selection.from + 1),
+        mark
+      )
+    }
+  )
 }
 
-function extentOf ($pos: ResolvedPos, mark: Mark): { from: number, to: number } {
+function extentOf($pos: ResolvedPos, mark: Mark): { from: number; to: number } {
   const { parent } = $pos
   let [begin, end] = [$pos.index(), $pos.indexAfter()]
   if (begin === parent.childCount || !mark.isInSet(parent.child(begin).marks)) begin--
@@ -47,7 +62,11 @@ function extentOf ($pos: ResolvedPos, mark: Mark): { from: number, to: number } 
   while (begin > 0 && mark.isInSet(parent.child(begin - 1).marks)) begin--
   end = Math.max(begin, end - 1)
   while (end < parent.childCount && mark.isInSet(parent.child(end).marks)) end++
-  const sizeTo = (count: number) => Array.from({ length: count }, (_, index) => parent.child(index).nodeSize).reduce((sum, size) => sum + size, 0)
+  const sizeTo = (count: number) =>
+    Array.from({ length: count }, (_, index) => parent.child(index).nodeSize).reduce(
+      (sum, size) => sum + size,
+      0
+    )
   return { from: $pos.start() + sizeTo(begin), to: $pos.start() + sizeTo(end) }
 }
 
@@ -55,13 +74,17 @@ function extentOf ($pos: ResolvedPos, mark: Mark): { from: number, to: number } 
 const isOfTarget = ([name]: HtmlAttribute) => name === 'href' || name.startsWith('data-entity-')
 
 /** Links what is selected, or the address itself where nothing is, or gives the link there another address; none takes it away. */
-export function setLink (address: string): Command {
+export function setLink(address: string): Command {
   return (state, dispatch) => {
     const { selection } = state
     const link = linkAt(state)
     const { from, to } = link ?? selection
     const tr: Transaction = state.tr
-    const others = link ? (link.mark.attrs['attributes'] as HtmlAttribute[]).filter((attribute) => !isOfTarget(attribute)) : []
+    const others = link
+      ? (link.mark.attrs['attributes'] as HtmlAttribute[]).filter(
+          (attribute) => !isOfTarget(attribute)
+        )
+      : []
     const mark = inline!.create({ name: 'a', attributes: [['href', address], ...others] })
     if (link) tr.removeMark(from, to, link.mark)
     if (address !== '') {
@@ -75,7 +98,7 @@ export function setLink (address: string): Command {
 }
 
 /** Makes a list of what is selected, or of one kind of list the other; a list of this kind is one no more. */
-export function list (name: 'ul' | 'ol'): Command {
+export function list(name: 'ul' | 'ol'): Command {
   return (state, dispatch) => {
     const present = listAt(state)
     if (!present) return wrapInList(schema.nodes[name]!)(state, dispatch)
@@ -86,21 +109,24 @@ export function list (name: 'ul' | 'ol'): Command {
 }
 
 /** The innermost list around the selection. */
-export function listAt ({ selection: { $from } }: EditorState) {
+export function listAt({ selection: { $from } }: EditorState) {
   for (let depth = $from.depth; depth > 0; depth--) {
     const node = $from.node(depth)
-    if (node.type.name === 'ul' || node.type.name === 'ol') return { node, pos: $from.before(depth) }
+    if (node.type.name === 'ul' || node.type.name === 'ol') {
+      return { node, pos: $from.before(depth) }
+    }
   }
   return undefined
 }
 
 /** Makes paragraphs or headings of what is selected. @param level of a heading; 0 for a paragraph */
-export function style (level: number): Command {
-  const [type, attrs]: [NodeType, Attrs | null] = level === 0 ? [paragraph!, null] : [heading!, { level }]
+export function style(level: number): Command {
+  const [type, attrs]: [NodeType, Attrs | null] =
+    level === 0 ? [paragraph!, null] : [heading!, { level }]
   return setBlockType(type, attrs)
 }
 
 /** The level of the heading in which the selection is; 0 in a paragraph. */
-export function levelAt ({ selection: { $from } }: EditorState): number {
+export function levelAt({ selection: { $from } }: EditorState): number {
   return $from.parent.type === heading ? $from.parent.attrs['level'] : 0
 }

@@ -8,8 +8,25 @@ import { liftListItem, sinkListItem, splitListItem } from 'prosemirror-schema-li
 import { EditorState, TextSelection, type Command } from 'prosemirror-state'
 import { EditorView } from 'prosemirror-view'
 import type { Field } from './field.ts'
-import { levelAt, linkAt, list, listAt, marksIn, setLink, style, toggle } from './formatted-commands.ts'
-import { isAddress, linesOf, openText, pastedOf, schema, write, type NodeJson } from './formatted.ts'
+import {
+  levelAt,
+  linkAt,
+  list,
+  listAt,
+  marksIn,
+  setLink,
+  style,
+  toggle
+} from './formatted-commands.ts'
+import {
+  isAddress,
+  linesOf,
+  openText,
+  pastedOf,
+  schema,
+  write,
+  type NodeJson
+} from './formatted.ts'
 import { NotKept } from './markup.ts'
 import { sayHere } from './texts-formatted.ts'
 
@@ -66,7 +83,7 @@ const STYLE = `
 
 let isStyled = false
 
-function addStyle (): void {
+function addStyle(): void {
   if (isStyled) return
   isStyled = true
   const sheet = new CSSStyleSheet()
@@ -75,10 +92,10 @@ function addStyle (): void {
 }
 
 /** What was copied here last: in this window it is pasted as it was, with all its attributes. */
-let copied: { html: string, slice: Slice } | undefined
+let copied: { html: string; slice: Slice } | undefined
 
 /** An editor of the formatted text of one field, with its tools. The field has each input at once. */
-export function createEditor ({ field, language, onLeave, ...page }: EditorDeps): Editor {
+export function createEditor({ field, language, onLeave, ...page }: EditorDeps): Editor {
   addStyle()
   const { name, label, help } = field.shape
   const element = document.createElement('div')
@@ -123,27 +140,31 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
   ]
 
   /** @throws {NotKept} */
-  function stateOf (source: string): EditorState {
+  function stateOf(source: string): EditorState {
     const { doc, separator: between } = openText(source)
     separator = between
     return EditorState.create({ doc, plugins })
   }
 
-  function paste (data: DataTransfer): void {
+  function paste(data: DataTransfer): void {
     const html = data.getData('text/html')
     if (copied && html !== '' && html.includes(copied.html)) return insert(copied.slice)
     const blocks = html === '' ? [] : pastedOf(html)
     insert(sliceOf(blocks.length > 0 ? blocks : linesOf(data.getData('text/plain'))))
   }
 
-  function insert (slice: Slice): void {
+  function insert(slice: Slice): void {
     view.dispatch(view.state.tr.replaceSelection(slice).scrollIntoView().setMeta('paste', true))
   }
 
-  function copy (data: DataTransfer): void {
+  function copy(data: DataTransfer): void {
     const slice = view.state.selection.content()
     const isInline = slice.content.firstChild?.isInline === true
-    const doc = schema.node('doc', null, isInline ? paragraph!.create(null, slice.content) : slice.content)
+    const doc = schema.node(
+      'doc',
+      null,
+      isInline ? paragraph!.create(null, slice.content) : slice.content
+    )
     copied = { html: write(doc, ''), slice }
     data.setData('text/html', copied.html)
     data.setData('text/plain', slice.content.textBetween(0, slice.content.size, '\n\n'))
@@ -168,7 +189,7 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
       ...(isLocked && { tabindex: '0' }),
       ...(language !== undefined && { lang: language })
     }),
-    dispatchTransaction (transaction) {
+    dispatchTransaction(transaction) {
       view.updateState(view.state.apply(transaction))
       if (transaction.docChanged) {
         text = write(view.state.doc, separator)
@@ -176,27 +197,29 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
       }
       showTools()
     },
-    handleKeyDown (_, { ctrlKey, metaKey }) {
+    handleKeyDown(_, { ctrlKey, metaKey }) {
       if (ctrlKey || metaKey) readSelection()
       return false
     },
     handleDOMEvents: {
       // ProseMirror would read it by innerHTML, which the page's Content-Security-Policy forbids.
-      paste (_, event) {
+      paste(_, event) {
         event.preventDefault()
         if (event.clipboardData && !isLocked) paste(event.clipboardData)
         return true
       },
       copy: (_, event) => copyOrCut(event),
       cut: (_, event) => copyOrCut(event),
-      drop (_, event) {
+      drop(_, event) {
         if (view.dragging) return false
         event.preventDefault()
         const place = view.posAtCoords({ left: event.clientX, top: event.clientY })
         if (!event.dataTransfer || isLocked || !place) return true
         const html = event.dataTransfer.getData('text/html')
         const blocks = html === '' ? [] : pastedOf(html)
-        const slice = sliceOf(blocks.length > 0 ? blocks : linesOf(event.dataTransfer.getData('text/plain')))
+        const slice = sliceOf(
+          blocks.length > 0 ? blocks : linesOf(event.dataTransfer.getData('text/plain'))
+        )
         view.dispatch(view.state.tr.replaceRange(place.pos, place.pos, slice))
         return true
       }
@@ -204,44 +227,65 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
   })
 
   /** Takes in what is selected, of which the browser may not have told yet when the next key comes. */
-  function readSelection (): void {
+  function readSelection(): void {
     const { anchorNode, anchorOffset, focusNode, focusOffset } = document.getSelection()!
     const { selection, doc } = view.state
-    if (!view.dom.contains(anchorNode) || !view.dom.contains(focusNode) || !(selection instanceof TextSelection)) return
-    const [anchor, head] = [view.posAtDOM(anchorNode!, anchorOffset), view.posAtDOM(focusNode!, focusOffset)]
+    if (
+      !view.dom.contains(anchorNode) ||
+      !view.dom.contains(focusNode) ||
+      !(selection instanceof TextSelection)
+    ) {
+      return
+    }
+    const [anchor, head] = [
+      view.posAtDOM(anchorNode!, anchorOffset),
+      view.posAtDOM(focusNode!, focusOffset)
+    ]
     if (anchor === selection.anchor && head === selection.head) return
-    view.dispatch(view.state.tr.setSelection(TextSelection.between(doc.resolve(anchor), doc.resolve(head))))
+    view.dispatch(
+      view.state.tr.setSelection(TextSelection.between(doc.resolve(anchor), doc.resolve(head)))
+    )
   }
 
-  function copyOrCut (event: ClipboardEvent): boolean {
+  function copyOrCut(event: ClipboardEvent): boolean {
     if (view.state.selection.empty || !event.clipboardData) return false
     event.preventDefault()
     copy(event.clipboardData)
-    if (event.type === 'cut' && !isLocked) view.dispatch(view.state.tr.deleteSelection().scrollIntoView())
+    if (event.type === 'cut' && !isLocked) {
+      view.dispatch(view.state.tr.deleteSelection().scrollIntoView())
+    }
     return true
   }
 
-  element.addEventListener('focusin', ({ relatedTarget }) => { if (!element.contains(relatedTarget as Node | null)) field.focus() })
-  element.addEventListener('focusout', ({ relatedTarget }) => { if (!element.contains(relatedTarget as Node | null)) field.blur() })
+  element.addEventListener('focusin', ({ relatedTarget }) => {
+    if (!element.contains(relatedTarget as Node | null)) field.focus()
+  })
+  element.addEventListener('focusout', ({ relatedTarget }) => {
+    if (!element.contains(relatedTarget as Node | null)) field.blur()
+  })
 
   /** Opens the box for the address of a link. */
-  function askAddress (): boolean {
+  function askAddress(): boolean {
     if (isLocked) return true
     const link = linkAt(view.state)
-    address = String((link?.mark.attrs['attributes'] as string[][] | undefined)?.find(([name]) => name === 'href')?.[1] ?? '')
+    address = String(
+      (link?.mark.attrs['attributes'] as string[][] | undefined)?.find(
+        ([name]) => name === 'href'
+      )?.[1] ?? ''
+    )
     isWrong = false
     showTools()
     tools.querySelector<HTMLInputElement>('.address input')?.focus()
     return true
   }
 
-  function closeAddress (): void {
+  function closeAddress(): void {
     address = undefined
     view.focus()
     showTools()
   }
 
-  function applyAddress (): void {
+  function applyAddress(): void {
     const url = tools.querySelector<HTMLInputElement>('.address input')!.value.trim()
     isWrong = !isAddress(url)
     address = url
@@ -250,7 +294,7 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
     closeAddress()
   }
 
-  function run (command: Command): void {
+  function run(command: Command): void {
     if (isLocked) return
     command(view.state, view.dispatch, view)
     view.focus()
@@ -259,7 +303,7 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
   const toolAt = (index: number) => tools.querySelectorAll<HTMLElement>('[data-tool]')[index]
 
   /** Arrow keys go from tool to tool, of which Tab meets one. */
-  function onToolKey (event: KeyboardEvent): void {
+  function onToolKey(event: KeyboardEvent): void {
     const { length } = tools.querySelectorAll('[data-tool]')
     const next = { ArrowRight: tool + 1, ArrowLeft: tool - 1, Home: 0, End: length - 1 }[event.key]
     if (event.key === 'Escape') {
@@ -274,11 +318,19 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
     showTools()
   }
 
-  function showTools (): void {
+  function showTools(): void {
     const { state: now } = view
     const links = marksIn(now, ['a'])
     const kind = listAt(now)?.node.type.name
-    const buttons: Array<[key: 'bold' | 'italic' | 'link' | 'bullets' | 'numbers' | 'undo' | 'redo', sign: string, act: () => void, isOn?: boolean | undefined, isOff?: boolean]> = [
+    const buttons: Array<
+      [
+        key: 'bold' | 'italic' | 'link' | 'bullets' | 'numbers' | 'undo' | 'redo',
+        sign: string,
+        act: () => void,
+        isOn?: boolean | undefined,
+        isOff?: boolean
+      ]
+    > = [
       ['bold', 'B', () => run(bold), marksIn(now, ['strong', 'b']).length > 0],
       ['italic', 'I', () => run(italic), marksIn(now, ['em', 'i']).length > 0],
       ['link', 'a', askAddress, links.length > 0],
@@ -288,28 +340,96 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
       ['redo', '↷', () => run(redo), undefined, redoDepth(now) === 0]
     ]
     const level = levelAt(now)
-    const stateNow = JSON.stringify([level, buttons.map(([, , , isOn, isOff]) => [isOn, isOff]), isLocked, address, isWrong, tool])
+    const stateNow = JSON.stringify([
+      level,
+      buttons.map(([, , , isOn, isOff]) => [isOn, isOff]),
+      isLocked,
+      address,
+      isWrong,
+      tool
+    ])
     if (stateNow === state) return
     state = stateNow
-    render(html`<div role="toolbar" aria-label=${sayHere('toolbar', { label })} aria-controls="field-${name}" @keydown=${onToolKey}>
-      <select data-tool aria-label=${sayHere('style')} tabindex=${tool === 0 ? '0' : '-1'} ?disabled=${isLocked} @focus=${() => { tool = 0 }} @change=${(event: Event) => run(style(Number((event.target as HTMLSelectElement).value)))}>
-        ${(LEVELS.includes(level) ? LEVELS : [...LEVELS, level]).map((one) => html`<option value=${one} .selected=${live(one === level)}>${one === 0 ? sayHere('paragraph') : sayHere('heading', { level: one })}</option>`)}
-      </select>
-      ${buttons.map(([key, sign, act, isOn, isOff = false], index) => html`<button type="button" data-tool aria-label=${sayHere(key)} title=${sayHere(key)} tabindex=${tool === index + 1 ? '0' : '-1'} aria-pressed=${isOn === undefined ? nothing : String(isOn)} aria-disabled=${String(isLocked || isOff)}
-        @mousedown=${(event: Event) => event.preventDefault()} @focus=${() => { tool = index + 1 }} @click=${act}><span class="tool-${key}" data-sign=${sign}></span></button>`)}
-    </div>
-    ${address === undefined
-? nothing
-: html`<div class="address" @keydown=${answered}>
-      <input type="text" inputmode="url" autocomplete="off" aria-label=${sayHere('address')} .value=${live(address)} aria-invalid=${String(isWrong)} @input=${(event: Event) => { address = (event.target as HTMLInputElement).value }}>
-      <button type="button" class="small" @click=${applyAddress}>${sayHere('setLink')}</button>
-      ${links.length === 0 ? nothing : html`<button type="button" class="small plain" @click=${() => { setLink('')(view.state, view.dispatch); closeAddress() }}>${sayHere('removeLink')}</button>`}
-      ${isWrong ? html`<p class="note problem" role="alert">${sayHere('wrongAddress')}</p>` : nothing}
-    </div>`}
-    <p class="spoken" id="keys-${name}">${sayHere('keys')}</p>`, tools)
+    render(
+      html`<div
+          role="toolbar"
+          aria-label=${sayHere('toolbar', { label })}
+          aria-controls="field-${name}"
+          @keydown=${onToolKey}
+        >
+          <select
+            data-tool
+            aria-label=${sayHere('style')}
+            tabindex=${tool === 0 ? '0' : '-1'}
+            ?disabled=${isLocked}
+            @focus=${() => {
+              tool = 0
+            }}
+            @change=${(event: Event) => run(style(Number((event.target as HTMLSelectElement).value)))}
+          >
+            ${(LEVELS.includes(level) ? LEVELS : [...LEVELS, level]).map((one) => html`<option value=${one} .selected=${live(one === level)}>${one === 0 ? sayHere('paragraph') : sayHere('heading', { level: one })}</option>`)}
+          </select>
+          ${buttons.map(
+            ([key, sign, act, isOn, isOff = false], index) =>
+              html`<button
+                type="button"
+                data-tool
+                aria-label=${sayHere(key)}
+                title=${sayHere(key)}
+                tabindex=${tool === index + 1 ? '0' : '-1'}
+                aria-pressed=${isOn === undefined ? nothing : String(isOn)}
+                aria-disabled=${String(isLocked || isOff)}
+                @mousedown=${(event: Event) => event.preventDefault()}
+                @focus=${() => {
+                  tool = index + 1
+                }}
+                @click=${act}
+              >
+                <span class="tool-${key}" data-sign=${sign}></span>
+              </button>`
+          )}
+        </div>
+        ${
+          address === undefined
+            ? nothing
+            : html`<div class="address" @keydown=${answered}>
+                <input
+                  type="text"
+                  inputmode="url"
+                  autocomplete="off"
+                  aria-label=${sayHere('address')}
+                  .value=${live(address)}
+                  aria-invalid=${String(isWrong)}
+                  @input=${(event: Event) => {
+                    address = (event.target as HTMLInputElement).value
+                  }}
+                />
+                <button type="button" class="small" @click=${applyAddress}>
+                  ${sayHere('setLink')}
+                </button>
+                ${
+                  links.length === 0
+                    ? nothing
+                    : html`<button
+                        type="button"
+                        class="small plain"
+                        @click=${() => {
+                          setLink('')(view.state, view.dispatch)
+                          closeAddress()
+                        }}
+                      >
+                        ${sayHere('removeLink')}
+                      </button>`
+                }
+                ${isWrong ? html`<p class="note problem" role="alert">${sayHere('wrongAddress')}</p>` : nothing}
+              </div>`
+        }
+        <p class="spoken" id="keys-${name}">${sayHere('keys')}</p>`,
+      tools
+    )
   }
 
-  function answered (event: KeyboardEvent): void {
+  function answered(event: KeyboardEvent): void {
     if (event.key !== 'Enter' && event.key !== 'Escape') return
     if (event.key === 'Enter' && (event.target as Element).matches('button')) return
     event.preventDefault()
@@ -321,7 +441,7 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
   showTools()
   return {
     element,
-    update (): void {
+    update(): void {
       const isNowLocked = field.holder !== undefined || field.whyForbidden !== undefined
       if (field.text !== text) {
         // Saved elsewhere, restored or reverted.
@@ -343,11 +463,11 @@ export function createEditor ({ field, language, onLeave, ...page }: EditorDeps)
 }
 
 /** Why a text is shown as its source. */
-export function reasonIn (error: unknown): string {
+export function reasonIn(error: unknown): string {
   if (!(error instanceof NotKept)) throw error
   return sayHere(error.reason)
 }
 
-function sliceOf (blocks: NodeJson[]): Slice {
+function sliceOf(blocks: NodeJson[]): Slice {
   return Slice.maxOpen(Fragment.fromJSON(schema, blocks))
 }

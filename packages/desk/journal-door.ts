@@ -29,19 +29,25 @@ export type LoadJournal = () => Promise<{ createJournalPanel: (deps: JournalDeps
 export type JournalDoor = ReturnType<typeof createJournalDoor>
 
 /** The history of an edition, whose script comes when it is opened first. */
-export function createJournalDoor (deps: JournalDeps, load: LoadJournal) {
+export function createJournalDoor(deps: JournalDeps, load: LoadJournal) {
   const { onChange } = deps
   let isOpen = false
   let isMissing = false
   let panel: JournalPanel | undefined
 
   return {
-    get isOpen () { return isOpen },
+    get isOpen() {
+      return isOpen
+    },
     /** Whether its script could not be loaded: the service is away, or of another release. */
-    get isMissing () { return isMissing },
-    get panel () { return panel },
+    get isMissing() {
+      return isMissing
+    },
+    get panel() {
+      return panel
+    },
 
-    async open (): Promise<void> {
+    async open(): Promise<void> {
       isOpen = true
       isMissing = false
       onChange()
@@ -51,12 +57,12 @@ export function createJournalDoor (deps: JournalDeps, load: LoadJournal) {
       await panel?.load()
       onChange()
     },
-    close (): void {
+    close(): void {
       isOpen = false
       onChange()
     },
     /** To be called when something was saved. */
-    refresh (): void {
+    refresh(): void {
       if (isOpen) panel?.refresh()
     },
     end: (): void => panel?.end()

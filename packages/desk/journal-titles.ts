@@ -17,16 +17,23 @@ export interface TitlesDeps {
 }
 
 /** The titles of articles that were in an edition and are not in it now. The service tells only the names of those that are in it. */
-export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDeps) {
+export function createTitles({ read, lists, knows, learn, onChange }: TitlesDeps) {
   const uuids = new Set<string>()
-  const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)
+  const listOf = ({ target_type: type }: Item) =>
+    Object.keys(lists).find((list) => lists[list]!.entityType === type)
 
   /** Asks for one after the other, each once. */
-  async function look ([item, ...others]: Item[]): Promise<void> {
+  async function look([item, ...others]: Item[]): Promise<void> {
     if (!item) return
     const uuid = String(item['target_uuid'] ?? '')
     const list = listOf(item)
-    if (uuid !== '' && list !== undefined && !uuids.has(uuid) && uuids.size < MOST && !knows(item)) {
+    if (
+      uuid !== '' &&
+      list !== undefined &&
+      !uuids.has(uuid) &&
+      uuids.size < MOST &&
+      !knows(item)
+    ) {
       uuids.add(uuid)
       try {
         const { edition } = await read(uuid, { list })

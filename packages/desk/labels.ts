@@ -12,13 +12,19 @@ export interface Labels {
 }
 
 /** What an edition refers to is called, and whether it is published, as far as `ask` tells it. */
-export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, onChange: () => void }) {
+export function createLabels({
+  ask,
+  onChange
+}: {
+  ask: () => Promise<Labels>
+  onChange: () => void
+}) {
   const labels = new Map<string, string>()
   let published: Record<string, boolean> = {}
   let images: Record<string, string> = {}
   let sections: Record<string, string> = {}
 
-  async function load (): Promise<void> {
+  async function load(): Promise<void> {
     const answer = await ask()
     for (const [uuid, label] of Object.entries(answer.data)) labels.set(uuid, label)
     published = { ...published, ...answer.published }
@@ -28,10 +34,14 @@ export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, o
 
   return {
     /** The label of a referenced entity. Without one its number, and why, if that is known. */
-    titleOf (item: Item | undefined): string {
+    titleOf(item: Item | undefined): string {
       const label = labels.get(String(item?.['target_uuid']))
       const id = String(item?.['target_id'] ?? say('unknownNumber'))
-      return String(label || item?.['alt'] || say(label === '' ? 'articleNumberHidden' : 'articleNumber', { id }))
+      return String(
+        label ||
+          item?.['alt'] ||
+          say(label === '' ? 'articleNumberHidden' : 'articleNumber', { id })
+      )
     },
     knows: (item: Item): boolean => labels.has(String(item['target_uuid'])),
     /** Whether it is published; undefined where that is not told. */
@@ -41,7 +51,19 @@ export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, o
     /** What something is called; empty or undefined where that is not told. */
     nameOf: (item: Item): string | undefined => labels.get(String(item['target_uuid'])),
     /** Takes in what something is called that is about to be referred to. */
-    learn (item: Item, label: string, { isPublished, image, section }: { isPublished?: boolean | undefined, image?: string | undefined, section?: string | undefined } = {}): void {
+    learn(
+      item: Item,
+      label: string,
+      {
+        isPublished,
+        image,
+        section
+      }: {
+        isPublished?: boolean | undefined
+        image?: string | undefined
+        section?: string | undefined
+      } = {}
+    ): void {
       const uuid = String(item['target_uuid'])
       labels.set(uuid, label)
       if (isPublished !== undefined) published = { ...published, [uuid]: isPublished }
@@ -49,7 +71,7 @@ export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, o
       if (section !== undefined) sections = { ...sections, [uuid]: section }
     },
     /** Asks what these are called, where there is something new among them. */
-    async load (items: Item[]): Promise<void> {
+    async load(items: Item[]): Promise<void> {
       const uuids = items.map((item) => String(item['target_uuid']))
       if (uuids.every((uuid) => labels.has(uuid))) return
       await load()

@@ -1,12 +1,17 @@
 import type { en } from './texts-en.ts'
 
 /** A line that depends on a number, by the plural categories of CLDR; `other` stands for those that a language leaves out. */
-export interface Plural { one: string, other: string }
+export interface Plural {
+  one: string
+  other: string
+}
 
 export type English = typeof en
 
 /** The lines of English in another language. */
-export type LinesOf<Source> = { readonly [Key in keyof Source]: Source[Key] extends string ? string : Plural }
+export type LinesOf<Source> = {
+  readonly [Key in keyof Source]: Source[Key] extends string ? string : Plural
+}
 
 export type Lines = LinesOf<English>
 

@@ -23,7 +23,7 @@ export interface ListDeps {
 export type EditionList = ReturnType<typeof createList>
 
 /** The list of editions: one page of a search, and who is at work in what it shows. */
-export function createList ({ client, model, onChange, announce }: ListDeps) {
+export function createList({ client, model, onChange, announce }: ListDeps) {
   let query: Query
   let page: Page | undefined
   let total: number | null = null
@@ -33,16 +33,20 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   let retry: ReturnType<typeof setTimeout> | undefined
   let holdTimer: ReturnType<typeof setTimeout> | undefined
   let usedAt = -Infinity
-  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, onChange })
+  const live = createLive({
+    watch: (listener) => client.editions.watch(pageSearch(), listener),
+    reload,
+    onChange
+  })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
   /** Shows a page, and aborts the request for the page before. */
-  async function show (newQuery: Query): Promise<void> {
+  async function show(newQuery: Query): Promise<void> {
     clearTimeout(retry)
     clearTimeout(holdTimer)
     aborter.abort()
-    const { signal } = aborter = new AbortController()
+    const { signal } = (aborter = new AbortController())
     query = newQuery
     isLoading = true
     onChange()
@@ -53,7 +57,13 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
       isLoading = false
       if (page.age !== undefined) retry = setTimeout(show, AGAIN_MS, newQuery)
       live.follow()
-      announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
+      announce(
+        total === 0
+          ? say('noEditionsFound')
+          : total === null
+            ? say('editionsShown', { count: page.editions.length })
+            : say('editionsFoundCount', { count: total })
+      )
       onChange()
       if (total !== null) return
       await count(signal)
@@ -69,19 +79,21 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
 
   const pageSearch = (): Search => ({ ...searchOf(query), limit: PAGE, offset: query.offset })
 
-  async function read (signal: AbortSignal): Promise<Page> {
+  async function read(signal: AbortSignal): Promise<Page> {
     const { value } = await client.editions.search({ ...pageSearch(), signal }).next()
     return value as Page
   }
 
   /** Counts what the CMS does not count by itself: the page is there before its total. */
-  async function count (signal: AbortSignal): Promise<void> {
-    const { value } = await client.editions.search({ ...searchOf(query), signal, limit: 1, total: true }).next()
+  async function count(signal: AbortSignal): Promise<void> {
+    const { value } = await client.editions
+      .search({ ...searchOf(query), signal, limit: 1, total: true })
+      .next()
     total = (value as Page).total
   }
 
   /** Reads the rows again in the background. If that fails, the page stays as it is. */
-  async function reload (): Promise<void> {
+  async function reload(): Promise<void> {
     const { signal } = aborter
     try {
       const fresh = await read(signal)
@@ -92,7 +104,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   }
 
   /** Rows stay where they are while the reader is at them. */
-  async function arrive (fresh: Page, signal: AbortSignal): Promise<void> {
+  async function arrive(fresh: Page, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     clearTimeout(holdTimer)
     const isSame = idsOf(fresh) === idsOf(page!)
@@ -111,12 +123,24 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   const idsOf = ({ editions }: Page) => editions.map(idOf).join()
 
   return {
-    get query () { return query },
-    get page () { return page },
-    get editions () { return (page?.editions ?? []) as Edition[] },
-    get total () { return total },
-    get failure () { return failure },
-    get isLoading () { return isLoading },
+    get query() {
+      return query
+    },
+    get page() {
+      return page
+    },
+    get editions() {
+      return (page?.editions ?? []) as Edition[]
+    },
+    get total() {
+      return total
+    },
+    get failure() {
+      return failure
+    },
+    get isLoading() {
+      return isLoading
+    },
     idOf,
     show,
     /** Those at work in an edition, each once. */
@@ -124,8 +148,10 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
     /** The page is seen, or not any more. */
     see: live.see,
     /** The reader is at the rows. */
-    use: (): void => { usedAt = Date.now() },
-    close (): void {
+    use: (): void => {
+      usedAt = Date.now()
+    },
+    close(): void {
       aborter.abort()
       clearTimeout(retry)
       clearTimeout(holdTimer)
@@ -135,6 +161,12 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
 }
 
 /** The search without its empty criteria. */
-function searchOf ({ q, bundle, type, status, key }: Query): Search {
-  return { ...(bundle && { bundle }), ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key }) }
+function searchOf({ q, bundle, type, status, key }: Query): Search {
+  return {
+    ...(bundle && { bundle }),
+    ...(q && { q }),
+    ...(type && { type }),
+    ...(status && { status: Number(status) as 0 | 1 }),
+    ...(key && { key })
+  }
 }

@@ -16,32 +16,34 @@ export interface LiveDeps {
 }
 
 /** Who is at work in the rows of a list, and when to read them again. A page that nobody sees follows nothing. */
-export function createLive ({ watch, reload, onChange }: LiveDeps) {
+export function createLive({ watch, reload, onChange }: LiveDeps) {
   let locks: LockView[] = []
   let stop: (() => void) | undefined
   let isFollowed = false
   let isSeen = true
   let planned: ReturnType<typeof setTimeout> | undefined
-  const looking = setInterval(() => { if (stop) reload() }, LOOK_MS)
+  const looking = setInterval(() => {
+    if (stop) reload()
+  }, LOOK_MS)
 
-  function plan (): void {
+  function plan(): void {
     planned ??= setTimeout(() => {
       planned = undefined
       reload()
     }, SETTLE_MS)
   }
 
-  function end (): void {
+  function end(): void {
     stop?.()
     stop = undefined
     clearTimeout(planned)
     planned = undefined
   }
 
-  function begin (): void {
+  function begin(): void {
     let isFirst = true
     stop = watch({
-      locks (views, _isStale, isWhole) {
+      locks(views, _isStale, isWhole) {
         locks = views
         // Rows have come or gone, or news may have been missed.
         if (isWhole && !isFirst) plan()
@@ -54,14 +56,14 @@ export function createLive ({ watch, reload, onChange }: LiveDeps) {
 
   return {
     /** Follows other rows from now on. */
-    follow (): void {
+    follow(): void {
       end()
       locks = []
       isFollowed = true
       if (isSeen) begin()
     },
     /** The page is seen, or not any more. */
-    see (is: boolean): void {
+    see(is: boolean): void {
       if (is === isSeen) return
       isSeen = is
       end()
@@ -70,10 +72,14 @@ export function createLive ({ watch, reload, onChange }: LiveDeps) {
       reload()
     },
     /** Those at work in a row, each once. */
-    of (id: string): LockView[] {
-      return [...new Map(locks.filter((lock) => partsOf(lock).id === id).map((lock) => [lock.userData.uid, lock])).values()]
+    of(id: string): LockView[] {
+      return [
+        ...new Map(
+          locks.filter((lock) => partsOf(lock).id === id).map((lock) => [lock.userData.uid, lock])
+        ).values()
+      ]
     },
-    close (): void {
+    close(): void {
       end()
       clearInterval(looking)
     }

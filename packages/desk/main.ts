@@ -1,6 +1,13 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
 import { createClient, type Client, type Named } from '../client/src/client.ts'
-import { editionAddress, listAddress, placeOf, serviceOf, type Place, type Query } from './address.ts'
+import {
+  editionAddress,
+  listAddress,
+  placeOf,
+  serviceOf,
+  type Place,
+  type Query
+} from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView, unknownView } from './edition-view.ts'
 import type { Looks } from './finder.ts'
@@ -44,8 +51,17 @@ document.documentElement.lang = language()
 const here: Seat = await seat(settings, refresh)
 root.replaceChildren()
 
-const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, onChange: refresh })
-const press = createPress(() => { if (isStale) refresh() })
+const notifier = createNotifier({
+  Notification: window.Notification as NotificationClass | undefined,
+  isSeen: () => !document.hidden && document.hasFocus(),
+  focus: () => {
+    window.focus()
+  },
+  onChange: refresh
+})
+const press = createPress(() => {
+  if (isStale) refresh()
+})
 let client: Client
 let list: EditionList | undefined
 let session: Session | undefined
@@ -60,12 +76,12 @@ let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
 /** Renders the page, once for all changes of the same moment, and not while a press is under way. */
-function refresh (): void {
+function refresh(): void {
   isStale = true
   if (isPlanned || press.isDown) return
   isPlanned = true
   queueMicrotask(() => {
-    [isStale, isPlanned] = [false, false]
+    ;[isStale, isPlanned] = [false, false]
     background.settle()
     const element = document.activeElement
     const places = placesOf(element)
@@ -75,7 +91,7 @@ function refresh (): void {
   })
 }
 
-function titleNow (): string {
+function titleNow(): string {
   if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
   if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
   return say(maker ? 'newEdition' : 'editions')
@@ -86,42 +102,57 @@ const ALONG_MS = 100
 let announcedAt = -Infinity
 
 /** Says something to those who do not see the page. The same text twice is said twice. */
-function announce (text: string): void {
+function announce(text: string): void {
   const said = document.getElementById('said')!
   const before = said.textContent
   const now = performance.now()
   const isAlong = now - announcedAt < ALONG_MS
   if (!isAlong) announcedAt = now
-  said.textContent = isAlong ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}` : before === text ? `${text}\u00a0` : text
+  said.textContent = isAlong
+    ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}`
+    : before === text
+      ? `${text}\u00a0`
+      : text
 }
 
-function page (): TemplateResult {
+function page(): TemplateResult {
   const { user } = here
-  return html`
-    ${icons}
-    <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>${say('toContent')}</a>
+  return html` ${icons}
+    <a
+      class="skip"
+      href="#main"
+      @click=${(event: Event) => {
+        event.preventDefault()
+        focusHeading()
+      }}
+      >${say('toContent')}</a
+    >
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
       ${settings.model.timeZone === undefined ? nothing : html`<small>${say('timesOf', { zone: settings.model.timeZone })}</small>`}
       ${keysView()}
       ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>${sayWith('youAre', { name: html`<b dir="auto">${nameOf(user)}</b>` })}</span>${here.auth === 'none' ? html`<a href=${location.pathname}>${say('changeSeat')}</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>${say('signOut')}</button>` : nothing}</p>` : nothing}
     </header>
-    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
+    <main id="main">
+      ${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}
+    </main>`
 }
 
 /** The content of the page. Without a user, or where somebody else is signed in, it says only that. */
-function content (): View {
+function content(): View {
   const { user } = here
   if (!user) return seatView(here)
   if (here.other) return otherView(here)
-  if (session) return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  if (session) {
+    return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  }
   if (unknown) return unknownView(unknown.id)
   if (maker) return makerView(maker, { model: settings.model, types: names.types })
   return list ? listView(list, { model: settings.model, ...names, go }) : nothing
 }
 
 /** Asks what edition types and bundles are called, again and again while that cannot be had. */
-async function loadNames (): Promise<void> {
+async function loadNames(): Promise<void> {
   try {
     names = await ask('api/desk/names', here)
     refresh()
@@ -130,18 +161,24 @@ async function loadNames (): Promise<void> {
   }
 }
 
-function labelsOf (id: string): Promise<Labels> {
+function labelsOf(id: string): Promise<Labels> {
   return ask<Labels>(`api/desk/labels/${id}`, here)
 }
 
-function looksOf (list: string, uuids: string[], signal: AbortSignal): Promise<Looks> {
-  return ask<Looks>(`api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`, here, signal)
+function looksOf(list: string, uuids: string[], signal: AbortSignal): Promise<Looks> {
+  return ask<Looks>(
+    `api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`,
+    here,
+    signal
+  )
 }
 
 /** Handles the keys of the page. A text box undoes by itself only what was typed into it, not what the page has put there. */
-function onKeydown (event: KeyboardEvent): void {
+function onKeydown(event: KeyboardEvent): void {
   const target = event.target as Element
-  const isInText = target.matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
+  const isInText = target.matches(
+    'textarea, select, input:not([type="checkbox"]), [contenteditable="true"]'
+  )
   if (event.key === '?' && !isInText) return showKeys()
   if (event.key === '/' && !isInText && session?.edition) {
     event.preventDefault()
@@ -152,19 +189,21 @@ function onKeydown (event: KeyboardEvent): void {
   if (key === 's') session.save()
   else if (event.defaultPrevented || (key !== 'z' && key !== 'y')) return
   else {
-    const field = session.fieldOf(target.closest<HTMLElement>('[data-field]')?.dataset['field'] ?? '')
+    const field = session.fieldOf(
+      target.closest<HTMLElement>('[data-field]')?.dataset['field'] ?? ''
+    )
     const turn = key === 'y' || event.shiftKey ? session.redo : session.undo
     if (isInText ? !field || !turn(field) : !turn()) return
   }
   event.preventDefault()
 }
 
-function focusHeading (): void {
+function focusHeading(): void {
   root.querySelector<HTMLElement>('main h1')?.focus()
 }
 
 /** Goes to another list, or shows it in place while the reader types. */
-function go (query: Query, isTyping = false): void {
+function go(query: Query, isTyping = false): void {
   clearTimeout(pause)
   const address = listAddress(query)
   if (!isTyping) location.hash = address
@@ -177,17 +216,19 @@ function go (query: Query, isTyping = false): void {
 }
 
 /** Puts into the boxes of the search what the address says, whatever was typed into them. */
-function resetSearch (): void {
-  for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
+function resetSearch(): void {
+  for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) {
+    box.value = box.defaultValue
+  }
 }
 
 /** The session that is shown, and those in the background. */
-function sessions (): Session[] {
-  return [...session ? [session] : [], ...background.all()]
+function sessions(): Session[] {
+  return [...(session ? [session] : []), ...background.all()]
 }
 
 /** Opens what the address names. */
-async function open (isFirst = false): Promise<void> {
+async function open(isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
   const viewName = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
@@ -209,9 +250,39 @@ async function open (isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, onChange: refresh, announce, onMake: (id) => { location.hash = editionAddress(id) } }, place.from)
+    maker = createMaker(
+      {
+        editions: client.editions,
+        model: settings.model,
+        samples,
+        storage,
+        onChange: refresh,
+        announce,
+        onMake: (id) => {
+          location.hash = editionAddress(id)
+        }
+      },
+      place.from
+    )
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), onChange: refresh, announce, notify: notifier.tell }, place.id)
+    session ??=
+      background.take(place.id) ??
+      createSession(
+        {
+          client,
+          settings,
+          user: here.user!,
+          samples,
+          storage,
+          labelsOf,
+          looksOf,
+          loadJournal: () => import('./journal-view.ts'),
+          onChange: refresh,
+          announce,
+          notify: notifier.tell
+        },
+        place.id
+      )
   }
   session?.presence.see(!document.hidden)
   windows.show(session?.id)
@@ -222,10 +293,19 @@ async function open (isFirst = false): Promise<void> {
 }
 
 if (here.user) {
-  client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetchOnce), url: serviceOf(location.pathname), entityType: settings.model.entityType })
+  client = createClient({
+    ...here.options,
+    fetch: outlive(here.options.fetch ?? fetchOnce),
+    url: serviceOf(location.pathname),
+    entityType: settings.model.entityType
+  })
   samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
   storage = createDraftStorage(storageOf(window), here.user.uid)
-  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, onChange: refresh })
+  windows = createWindows({
+    channel: new BroadcastChannel('quoin-desk'),
+    uid: here.user.uid,
+    onChange: refresh
+  })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()
@@ -234,7 +314,18 @@ if (here.user) {
   // The browser may show the same page again.
   addEventListener('pageshow', () => windows.show(session?.id))
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (maker?.isAtRisk || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
+  addEventListener('beforeunload', (event) => {
+    if (
+      maker?.isAtRisk ||
+      isAtRisk(
+        sessions().flatMap(({ fields }) => fields),
+        here.other !== undefined
+      ) ||
+      sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))
+    ) {
+      event.preventDefault()
+    }
+  })
   loadNames()
   addEventListener('hashchange', () => {
     open()

@@ -7,48 +7,50 @@ const AGAIN_MS = 40_000
 
 export interface PresenceDeps {
   locks: Pick<Client['locks'], 'attend' | 'leave'>
-  entity: () => { type: string, id: string }
+  entity: () => { type: string; id: string }
   /** The uid of who sits here. */
   uid: string
   onChange: () => void
 }
 
 /** Says that this user looks on at an edition, as long as the page is seen, and knows who else does. */
-export function createPresence ({ locks, entity, uid, onChange }: PresenceDeps) {
+export function createPresence({ locks, entity, uid, onChange }: PresenceDeps) {
   const others = new Map<string, Looker['userData']>()
   let [isOpen, isSeen, isTold] = [false, false, false]
   let retry: ReturnType<typeof setTimeout> | undefined
 
   /** A failure is not shown: the page says it again in time. */
-  function say (): void {
+  function say(): void {
     clearTimeout(retry)
     if (!isOpen || !isSeen) return
     retry = setTimeout(say, AGAIN_MS)
     isTold = true
     // This answer may come after the user has left.
-    locks.attend(entity()).then(() => { if (!isTold) sayGone() }, failureOf)
+    locks.attend(entity()).then(() => {
+      if (!isTold) sayGone()
+    }, failureOf)
   }
 
-  function sayGone (): void {
+  function sayGone(): void {
     locks.leave(entity()).catch(failureOf)
   }
 
   return {
     /** The edition is there to be seen. */
-    open (): void {
+    open(): void {
       isOpen = true
       say()
     },
 
     /** The page is seen, or not any more. One in the background says nothing, so that its user is soon gone. */
-    see (is: boolean): void {
+    see(is: boolean): void {
       if (is === isSeen) return
       isSeen = is
       say()
     },
 
     /** What a feed says of somebody who looks on. */
-    hear ({ entityType, entityId, userData, until }: Looker): void {
+    hear({ entityType, entityId, userData, until }: Looker): void {
       const { type, id } = entity()
       if (entityType !== type || entityId !== id) return
       if (userData.uid === uid) {
@@ -62,18 +64,20 @@ export function createPresence ({ locks, entity, uid, onChange }: PresenceDeps) 
     },
 
     /** A feed is about to tell anew who looks on. */
-    begin (): void {
+    begin(): void {
       others.clear()
     },
 
     /** The others who look on and are not at work, by their names. */
-    besides (board: LockView[]): Array<Looker['userData']> {
+    besides(board: LockView[]): Array<Looker['userData']> {
       const atWork = new Set(board.map((lock) => lock.userData.uid))
-      return [...others.values()].filter((other) => !atWork.has(other.uid)).sort((one, other) => nameOf(one).localeCompare(nameOf(other)))
+      return [...others.values()]
+        .filter((other) => !atWork.has(other.uid))
+        .sort((one, other) => nameOf(one).localeCompare(nameOf(other)))
     },
 
     /** The page goes, or shows something else. */
-    end (): void {
+    end(): void {
       isSeen = false
       clearTimeout(retry)
       if (isTold) sayGone()

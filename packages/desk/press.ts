@@ -6,17 +6,17 @@ const AT_ONCE = ['click', 'drop', 'keydown'] as const
  * click goes to the element that is under both the press and its release (Pointer Events 3, "click").
  * @param onRelease told that it is over, after the page has handled what came of it
  */
-export function createPress (onRelease: () => void) {
+export function createPress(onRelease: () => void) {
   let isDown = false
   let isDragging = false
   let ending: ReturnType<typeof setTimeout> | undefined
 
-  function end (): void {
+  function end(): void {
     isDown = false
     isDragging = false
   }
 
-  function endSoon (): void {
+  function endSoon(): void {
     // The click follows its pointerup within the same task.
     ending = setTimeout(() => {
       end()
@@ -24,20 +24,52 @@ export function createPress (onRelease: () => void) {
     })
   }
 
-  addEventListener('pointerdown', ({ isPrimary, button }) => {
-    if (!isPrimary || button !== 0) return
-    clearTimeout(ending)
-    isDown = true
-  }, true)
-  addEventListener('dragstart', () => { isDragging = true }, true)
+  addEventListener(
+    'pointerdown',
+    ({ isPrimary, button }) => {
+      if (!isPrimary || button !== 0) return
+      clearTimeout(ending)
+      isDown = true
+    },
+    true
+  )
+  addEventListener(
+    'dragstart',
+    () => {
+      isDragging = true
+    },
+    true
+  )
   for (const name of AT_ONCE) addEventListener(name, end, true)
   // Browsers tell nothing else of the release in the list of a select. A text says so too, when a press elsewhere leaves it.
-  addEventListener('change', ({ target }) => { if (target instanceof HTMLSelectElement) end() }, true)
+  addEventListener(
+    'change',
+    ({ target }) => {
+      if (target instanceof HTMLSelectElement) end()
+    },
+    true
+  )
   for (const name of ['pointerup', 'dragend'] as const) addEventListener(name, endSoon, true)
   // A drag takes the pointer away; so does a finger that scrolls, and then the press is over.
-  addEventListener('pointercancel', () => { if (!isDragging) endSoon() }, true)
+  addEventListener(
+    'pointercancel',
+    () => {
+      if (!isDragging) endSoon()
+    },
+    true
+  )
   // It was released where this page is not told, such as outside the window.
-  addEventListener('pointermove', ({ buttons }) => { if (isDown && buttons === 0) endSoon() }, true)
+  addEventListener(
+    'pointermove',
+    ({ buttons }) => {
+      if (isDown && buttons === 0) endSoon()
+    },
+    true
+  )
 
-  return { get isDown () { return isDown || isDragging } }
+  return {
+    get isDown() {
+      return isDown || isDragging
+    }
+  }
 }

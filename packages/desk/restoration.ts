@@ -13,23 +13,27 @@ export interface RestorationDeps {
 }
 
 /** A text that was restored into a field, and what stood there before. */
-interface Mark { name: string, before: string, payload: string }
+interface Mark {
+  name: string
+  before: string
+  payload: string
+}
 
 /** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
-export function createRestoration ({ drafts, history, onChange }: RestorationDeps) {
+export function createRestoration({ drafts, history, onChange }: RestorationDeps) {
   const choices = createChoices(onChange)
   let marks: Mark[] = []
 
-  function choiceOf ({ shape, text }: Field, payload: string): TextChoice {
+  function choiceOf({ shape, text }: Field, payload: string): TextChoice {
     return choices.text(shape, text, payload)
   }
 
-  function orderChoiceOf ({ name, items }: Order, payload: string): OrderChoice {
+  function orderChoiceOf({ name, items }: Order, payload: string): OrderChoice {
     return choices.order(name, [...tokensOf(items).keys()], payload.split(' ').filter(Boolean))
   }
 
   /** Removes the kept texts of a field that the service has now. */
-  async function drop (name: string, isOver: (text: EditorDraft) => boolean): Promise<void> {
+  async function drop(name: string, isOver: (text: EditorDraft) => boolean): Promise<void> {
     const obsolete = drafts.all.filter((text) => text.fieldName === name && isOver(text))
     marks = marks.filter((mark) => mark.name !== name)
     for (const text of obsolete) await drafts.discard(text).catch(failureOf)
@@ -40,8 +44,11 @@ export function createRestoration ({ drafts, history, onChange }: RestorationDep
     orderChoiceOf,
 
     /** Restores what is chosen of a text into a field that nobody else has. */
-    async restore (field: Field, payload: string, words: string): Promise<void> {
-      const { shape: { name }, text: before } = field
+    async restore(field: Field, payload: string, words: string): Promise<void> {
+      const {
+        shape: { name },
+        text: before
+      } = field
       const { text } = choiceOf(field, payload)
       if (text === payload) drafts.forget({ fieldName: name, payload })
       marks = [...marks, { name, before, payload }]
@@ -50,48 +57,74 @@ export function createRestoration ({ drafts, history, onChange }: RestorationDep
         if (isSame) field.type(becomes)
         return isSame
       }
-      if (text !== before) history.add({ words, back: turn(text, before), forth: turn(before, text), texts: [{ name, before, after: text }] })
+      if (text !== before) {
+        history.add({
+          words,
+          back: turn(text, before),
+          forth: turn(before, text),
+          texts: [{ name, before, after: text }]
+        })
+      }
       await field.restore(text)
     },
 
     /** Puts what is chosen of an order onto the present one. @returns the step, undefined where nothing is chosen */
-    arrange (order: Order, payload: string, words: string): Step | undefined {
+    arrange(order: Order, payload: string, words: string): Step | undefined {
       const { tokens } = orderChoiceOf(order, payload)
       const present = [...tokensOf(order.items).keys()]
       const steps = [
-        ...present.filter((token) => !tokens.includes(token)).map((token) => order.remove(token, words)),
-        ...tokens.flatMap((token, index) => present.includes(token) ? [] : [order.insert({ target_id: Number.parseInt(token, 10) }, index, words)])
+        ...present
+          .filter((token) => !tokens.includes(token))
+          .map((token) => order.remove(token, words)),
+        ...tokens.flatMap((token, index) =>
+          present.includes(token)
+            ? []
+            : [order.insert({ target_id: Number.parseInt(token, 10) }, index, words)]
+        )
       ]
-      const isMoved = present.filter((token) => tokens.includes(token)).join() !== tokens.filter((token) => present.includes(token)).join()
-      const all = [...steps, isMoved ? order.arrange(tokens, words) : undefined].filter((step) => step !== undefined)
+      const isMoved =
+        present.filter((token) => tokens.includes(token)).join() !==
+        tokens.filter((token) => present.includes(token)).join()
+      const all = [...steps, isMoved ? order.arrange(tokens, words) : undefined].filter(
+        (step) => step !== undefined
+      )
       if (all.length === 0) return undefined
       marks = [...marks, { name: order.name, before: present.join(' '), payload }]
-      const turn = (which: 'back' | 'forth', some: Step[]) => () => some.map((step) => step[which]()).some(Boolean)
+      const turn = (which: 'back' | 'forth', some: Step[]) => () =>
+        some.map((step) => step[which]()).some(Boolean)
       return { words, back: turn('back', all.toReversed()), forth: turn('forth', all) }
     },
 
     /** A field has changed: what was taken back is not restored any more, and what is typed again is kept in its lock. */
-    onFieldChange (field: Field): void {
-      const { shape: { name, kind }, text: payload, isDirty, isKept } = field
+    onFieldChange(field: Field): void {
+      const {
+        shape: { name, kind },
+        text: payload,
+        isDirty,
+        isKept
+      } = field
       if (kind === 'order') return
       marks = marks.filter((mark) => mark.name !== name || mark.before !== payload)
       if (isDirty && isKept) drafts.forget({ fieldName: name, payload })
     },
 
     /** A field was saved with a text. */
-    async onSave (name: string, text: string): Promise<void> {
-      const payloads = [text, ...marks.filter((mark) => mark.name === name).map(({ payload }) => payload)]
+    async onSave(name: string, text: string): Promise<void> {
+      const payloads = [
+        text,
+        ...marks.filter((mark) => mark.name === name).map(({ payload }) => payload)
+      ]
       await drop(name, ({ payload }) => payloads.includes(payload))
     },
 
     /** All that was done to an order is saved. */
-    async onArrange (name: string): Promise<void> {
+    async onArrange(name: string): Promise<void> {
       const payloads = marks.filter((mark) => mark.name === name).map(({ payload }) => payload)
       if (payloads.length > 0) await drop(name, ({ payload }) => payloads.includes(payload))
     },
 
     /** An order was refused: what was restored of it is not saved. */
-    onRefuse (name: string): void {
+    onRefuse(name: string): void {
       marks = marks.filter((mark) => mark.name !== name)
     }
   }

@@ -6,7 +6,10 @@ import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
 
 /** Somebody as the service knows them. */
-interface Person { uid: string, name?: string }
+interface Person {
+  uid: string
+  name?: string
+}
 
 /** Who sits at the page, and how its client says so. */
 export interface Seat {
@@ -50,10 +53,18 @@ const LOCKS = /\/api\/cloud\/data-state\//
  * a token that the reader gives.
  * @param onChange told when the session has ended, or goes on
  */
-export async function seat ({ auth }: Settings, onChange: () => void): Promise<Seat> {
+export async function seat({ auth }: Settings, onChange: () => void): Promise<Seat> {
   if (auth === 'none') {
     const user = seatOf(location.search)
-    return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {}, check: async () => {}, leave: () => {}, signOut: () => {} }
+    return {
+      auth,
+      options: user ? { user } : {},
+      ...(user && { user }),
+      resume: async () => {},
+      check: async () => {},
+      leave: () => {},
+      signOut: () => {}
+    }
   }
   let csrf: Promise<Record<string, string>> | undefined
   /** Whether nobody could say who sits here: then any good answer tells that the caller is known. */
@@ -62,9 +73,16 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
   /** The token to go on with once the page is left; null for none. */
   let next: string | null | undefined
   const headers = auth === 'jwt' ? () => bearer(tokenOfTab()) : () => (csrf ??= csrfToken())
-  const here: Seat = { auth, options: { headers, fetch: fetchWatched }, resume, check, leave: () => location.reload(), signOut }
+  const here: Seat = {
+    auth,
+    options: { headers, fetch: fetchWatched },
+    resume,
+    check,
+    leave: () => location.reload(),
+    signOut
+  }
 
-  async function fetchWatched (...request: Parameters<typeof fetch>): Promise<Response> {
+  async function fetchWatched(...request: Parameters<typeof fetch>): Promise<Response> {
     if (here.other) throw new TypeError('Somebody else is signed in')
     const answer = await fetchOnce(...request)
     // A token is that of one session: after another login it is refused.
@@ -78,44 +96,49 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
       here.reason = undefined
       onChange()
     }
-    if (SUSPECT.has(answer.status) || await isRefusal(answer)) check()
+    if (SUSPECT.has(answer.status) || (await isRefusal(answer))) check()
     return answer
   }
 
-  async function identify (headers: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
+  async function identify(headers: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
     const answer = await fetch('api/desk/me', { headers }).catch(() => undefined)
-    const body = await answer?.json().catch(() => undefined) as { user?: Person, code: QuoinError['code'], message: string } | undefined
+    const body = (await answer?.json().catch(() => undefined)) as
+      { user?: Person; code: QuoinError['code']; message: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
     return answer?.ok && body?.user ? { user: body.user } : { reason: signInReason(body) }
   }
 
   /** Notes who is signed in now. The page shows what belongs to `here.user`. */
-  function become (user: Person): void {
+  function become(user: Person): void {
     here.other = user.uid === here.user!.uid ? undefined : user
     if (!here.other) here.reason = undefined
     onChange()
   }
 
-  function check (): Promise<void> {
-    checking ??= look().finally(() => { checking = undefined })
+  function check(): Promise<void> {
+    checking ??= look().finally(() => {
+      checking = undefined
+    })
     return checking
   }
 
-  async function look (): Promise<void> {
+  async function look(): Promise<void> {
     if (!here.user) return
     const { user } = await identify(await headers())
     // A token that waits for the reload belongs to somebody else already.
     if (user && next === undefined) become(user)
   }
 
-  async function resume (token?: string): Promise<void> {
+  async function resume(token?: string): Promise<void> {
     const newToken = token?.trim().replace(/^Bearer +/i, '')
     csrf = undefined
     if (!here.user) {
       if (newToken !== undefined) sessionStorage.setItem(TOKEN, newToken)
       return location.reload()
     }
-    const { user, reason } = await identify(newToken === undefined ? await headers() : bearer(newToken))
+    const { user, reason } = await identify(
+      newToken === undefined ? await headers() : bearer(newToken)
+    )
     if (!user) {
       here.reason = reason
       // The owner of the token is asked for again soon.
@@ -130,11 +153,13 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
     become(user)
   }
 
-  function signOut (): void {
+  function signOut(): void {
     next = null
     location.reload()
     // The reader may stay when the browser asks: then the token stays too.
-    setTimeout(() => { next = undefined }, LEAVING_MS)
+    setTimeout(() => {
+      next = undefined
+    }, LEAVING_MS)
   }
 
   const isUntried = auth === 'jwt' && sessionStorage.getItem(TOKEN) === null
@@ -145,28 +170,45 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
       if (next === null) sessionStorage.removeItem(TOKEN)
       else if (next !== undefined) sessionStorage.setItem(TOKEN, next)
     })
-    addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') check() })
+    addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'visible') check()
+    })
   }
   return here
 }
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
-export async function ask<Body> (path: string, { options: { headers } }: Seat, signal?: AbortSignal): Promise<Body> {
-  const answer = await fetchOnce(path, { headers: await headers?.() ?? {}, ...(signal && { signal }) })
+export async function ask<Body>(
+  path: string,
+  { options: { headers } }: Seat,
+  signal?: AbortSignal
+): Promise<Body> {
+  const answer = await fetchOnce(path, {
+    headers: (await headers?.()) ?? {},
+    ...(signal && { signal })
+  })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
 }
 
 /** Whether a lock was refused with the status 200, as LOCK_REFUSED_STATUS=200 has it. */
-async function isRefusal (answer: Response): Promise<boolean> {
+async function isRefusal(answer: Response): Promise<boolean> {
   if (answer.status !== 200 || !LOCKS.test(answer.url)) return false
-  const body = await answer.clone().json().catch(() => undefined) as { success?: boolean } | undefined
+  const body = (await answer
+    .clone()
+    .json()
+    .catch(() => undefined)) as { success?: boolean } | undefined
   return body?.success === false
 }
 
 /** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */
-async function csrfToken (): Promise<Record<string, string>> {
-  const answer = await fetch('/session/token', { signal: AbortSignal.timeout(TOKEN_MS) }).catch(() => undefined)
-  const token = answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain') ? await answer.text().catch(() => '') : ''
+async function csrfToken(): Promise<Record<string, string>> {
+  const answer = await fetch('/session/token', { signal: AbortSignal.timeout(TOKEN_MS) }).catch(
+    () => undefined
+  )
+  const token =
+    answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain')
+      ? await answer.text().catch(() => '')
+      : ''
   return token ? { 'x-csrf-token': token } : {}
 }

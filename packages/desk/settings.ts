@@ -11,20 +11,33 @@ export interface Settings {
 export interface Model {
   entityType: string
   /** Null for what the entity type does not have. */
-  keys: Record<'id' | 'uuid', string> & Record<'revision' | 'bundle' | 'label' | 'published' | 'changed' | 'langcode' | 'defaultLangcode', string | null>
-  fields: { key: string | null, editionType: string | null, articles: string[] }
+  keys: Record<'id' | 'uuid', string> &
+    Record<
+      'revision' | 'bundle' | 'label' | 'published' | 'changed' | 'langcode' | 'defaultLangcode',
+      string | null
+    >
+  fields: { key: string | null; editionType: string | null; articles: string[] }
   timestampFields: string[]
   /** The site's, an IANA name; without it times are shown as the CMS writes them. */
   timeZone?: string
   /** What Drupal says to editors of fields, as far as the content model has it. */
-  fieldConfig: Record<string, { label?: string, description?: string, required?: boolean }>
+  fieldConfig: Record<string, { label?: string; description?: string; required?: boolean }>
   /** Fields that hold references, and to what. */
   references: Record<string, string>
   bundleEntityType: string | null
   /** What editions are made of, by the names of lists. */
-  lists: Record<string, { entityType: string, bundles?: string[], image?: string, section?: string, keys?: Partial<Record<string, string>> }>
+  lists: Record<
+    string,
+    {
+      entityType: string
+      bundles?: string[]
+      image?: string
+      section?: string
+      keys?: Partial<Record<string, string>>
+    }
+  >
   /** The field that closing an edition sets, by default the key `published`, and to what. */
-  closing: { field?: string, value: boolean | number | string }
+  closing: { field?: string; value: boolean | number | string }
   lockTypes: Record<string, string>
   lockIds: 'id' | 'uuid'
 }
@@ -36,24 +49,33 @@ export type Item = Record<string, unknown>
 export type Edition = Record<string, Item[] | undefined>
 
 /** The main value of a field's first item, as text. */
-export function valueOf (edition: Edition, name: string | null): string {
+export function valueOf(edition: Edition, name: string | null): string {
   const item = name === null ? undefined : edition[name]?.[0]
   return String(item?.['value'] ?? item?.['target_id'] ?? '')
 }
 
 /** The language of an edition's texts, as in HTML; undefined where it is not told, or is none (`und`, `zxx`). */
-export function languageOf (edition: Edition, { keys: { langcode } }: Pick<Model, 'keys'>): string | undefined {
+export function languageOf(
+  edition: Edition,
+  { keys: { langcode } }: Pick<Model, 'keys'>
+): string | undefined {
   const code = valueOf(edition, langcode)
   return ['', 'und', 'zxx'].includes(code) ? undefined : code
 }
 
 /** Whether an edition is published; undefined where the entity type has no status, or the user is not shown it. */
-export function isPublished (edition: Edition, { keys: { published } }: Pick<Model, 'keys'>): boolean | undefined {
+export function isPublished(
+  edition: Edition,
+  { keys: { published } }: Pick<Model, 'keys'>
+): boolean | undefined {
   const status = published === null ? undefined : edition[published]?.[0]?.['value']
   return typeof status === 'boolean' ? status : undefined
 }
 
 /** What the locks of an edition are on. */
-export function entityOf (edition: Edition, { entityType, keys, lockTypes, lockIds }: Model): { type: string, id: string } {
+export function entityOf(
+  edition: Edition,
+  { entityType, keys, lockTypes, lockIds }: Model
+): { type: string; id: string } {
   return { type: lockTypes[entityType] ?? entityType, id: valueOf(edition, keys[lockIds]) }
 }

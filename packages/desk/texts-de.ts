@@ -79,17 +79,21 @@ export const de: Texts = {
   rangeTo: '{label}, bis',
   rangeTurned: 'Das Ende liegt vor dem Anfang.',
   noSuchTime: 'Diese Uhrzeit gibt es in {zone} nicht: Dann werden die Uhren vorgestellt.',
-  timeTwice: 'Diese Uhrzeit gibt es in {zone} zweimal, weil die Uhren zurückgestellt werden. Gemeint ist die erste.',
+  timeTwice:
+    'Diese Uhrzeit gibt es in {zone} zweimal, weil die Uhren zurückgestellt werden. Gemeint ist die erste.',
   lockServiceAway: 'Der Sperrdienst antwortet nicht.',
   lockServiceAwayAlone: 'Der Sperrdienst antwortet nicht. Ihr Text ist nur in diesem Browser.',
-  lockTooLarge: 'Dieser Text ist zu lang für seine Sperre. Bis Sie ihn speichern, ist er nur in diesem Browser.',
+  lockTooLarge:
+    'Dieser Text ist zu lang für seine Sperre. Bis Sie ihn speichern, ist er nur in diesem Browser.',
   otherWindow: 'Sie haben dieses Feld in einem anderen Fenster weiterbearbeitet.',
   isRequired: 'erforderlich',
   formatted: 'Formatiert',
-  editorNotLoaded: 'Der Editor konnte nicht geladen werden. Laden Sie die Seite neu, oder arbeiten Sie mit dem Quelltext weiter.',
+  editorNotLoaded:
+    'Der Editor konnte nicht geladen werden. Laden Sie die Seite neu, oder arbeiten Sie mit dem Quelltext weiter.',
   preview: 'Vorschau',
   previewOf: 'Vorschau von {label}',
-  previewExplained: 'Was am Ende erscheint, entscheidet das Textformat von Drupal. Skripte, Formulare und Links tun hier nichts, und Bilder werden nicht geladen.',
+  previewExplained:
+    'Was am Ende erscheint, entscheidet das Textformat von Drupal. Skripte, Formulare und Links tun hier nichts, und Bilder werden nicht geladen.',
   editionType: 'Ausgabentyp',
   runningOrder: 'Reihenfolge',
   title: 'Titel',
@@ -98,7 +102,8 @@ export const de: Texts = {
   // The running order
   orderAway: 'noch nicht gespeichert: Der Dienst antwortet nicht, ein neuer Versuch folgt',
   savingOrder: 'wird gespeichert',
-  noArticlesYet: 'Diese Ausgabe hat noch keine Artikel. {link} und fügen Sie ihn ein, oder ziehen Sie ihn hierher.',
+  noArticlesYet:
+    'Diese Ausgabe hat noch keine Artikel. {link} und fügen Sie ihn ein, oder ziehen Sie ihn hierher.',
   findFirst: 'Suchen Sie den ersten',
   moveUp: '{title} nach oben',
   moveDown: '{title} nach unten',
@@ -113,7 +118,8 @@ export const de: Texts = {
   movedTo: '{title}: Platz {place} von {length}',
   removed: '{title}: entfernt',
   addedAt: '{title}: eingefügt auf Platz {place} von {length}',
-  orderConflict: '{label}: Jemand hat diesen Artikel oder den daneben entfernt. Die Reihenfolge ist wie vorher.',
+  orderConflict:
+    '{label}: Jemand hat diesen Artikel oder den daneben entfernt. Die Reihenfolge ist wie vorher.',
   orderNotChanged: '{label} wurde nicht geändert: {reason}',
 
   // Saving
@@ -124,10 +130,14 @@ export const de: Texts = {
   takeOverFirst: '{label} wird gerade von jemand anderem bearbeitet: Übernehmen Sie es zuerst.',
   textIsBack: 'Ihr Text steht wieder in {label}.',
   textIsBackUnlocked: 'Ihr Text steht wieder in {label}. Das Feld ist noch nicht gesperrt.',
-  notSavedUndecided: 'Nicht gespeichert: Jemand hat inzwischen dieselben Felder gespeichert. Wählen Sie bei jedem, was bleiben soll, und speichern Sie erneut.',
-  notSavedMoved: 'Nicht gespeichert: Jemand hat im selben Augenblick gespeichert. Speichern Sie erneut.',
-  notSavedUnfinished: 'Nicht gespeichert: Einige Felder sind unvollständig. Ergänzen oder leeren Sie sie und speichern Sie erneut.',
-  notSavedForbidden: 'Nicht gespeichert: Drupal lässt Sie {label} nicht ändern. Speichern Sie erneut, um das Übrige ohne dieses Feld zu speichern.',
+  notSavedUndecided:
+    'Nicht gespeichert: Jemand hat inzwischen dieselben Felder gespeichert. Wählen Sie bei jedem, was bleiben soll, und speichern Sie erneut.',
+  notSavedMoved:
+    'Nicht gespeichert: Jemand hat im selben Augenblick gespeichert. Speichern Sie erneut.',
+  notSavedUnfinished:
+    'Nicht gespeichert: Einige Felder sind unvollständig. Ergänzen oder leeren Sie sie und speichern Sie erneut.',
+  notSavedForbidden:
+    'Nicht gespeichert: Drupal lässt Sie {label} nicht ändern. Speichern Sie erneut, um das Übrige ohne dieses Feld zu speichern.',
   forbidden: 'Drupal lässt Sie das nicht ändern.',
   notSavedWrong: 'Nicht gespeichert: Einige Felder stimmen nicht.',
   notSaved: 'Nicht gespeichert: {reason}',
@@ -164,25 +174,32 @@ export const de: Texts = {
   keysEnds: 'in der Reihenfolge: Artikel an den Anfang oder ans Ende',
   keysPlace: 'in der Reihenfolge: Platz des Artikels tippen; Enter verschiebt ihn dorthin',
   keysRemove: 'in der Reihenfolge: Artikel entfernen',
-  keysFind: 'außerhalb eines Textes: Artikel zum Einfügen suchen; die Eingabetaste fügt den ersten ein',
-  keysUndo: 'außerhalb eines Textes: Verschieben, Zurücksetzen und Verwerfen rückgängig machen und wiederholen',
+  keysFind:
+    'außerhalb eines Textes: Artikel zum Einfügen suchen; die Eingabetaste fügt den ersten ein',
+  keysUndo:
+    'außerhalb eines Textes: Verschieben, Zurücksetzen und Verwerfen rückgängig machen und wiederholen',
   keysList: 'außerhalb eines Textes: diese Liste',
 
   // Who sits here
   whoAreYou: 'Wer sind Sie?',
-  takeSeat: 'Nehmen Sie Platz. Öffnen Sie zwei Plätze nebeneinander und sehen Sie, wer was bearbeitet.',
+  takeSeat:
+    'Nehmen Sie Platz. Öffnen Sie zwei Plätze nebeneinander und sehen Sie, wer was bearbeitet.',
   anotherName: 'Ein anderer Name',
   sitDown: 'Platz nehmen',
-  knownByToken: 'Dieser Dienst erkennt seine Nutzer an Tokens (AUTH=jwt). Das Token bleibt in diesem Tab.',
+  knownByToken:
+    'Dieser Dienst erkennt seine Nutzer an Tokens (AUTH=jwt). Das Token bleibt in diesem Tab.',
   pleaseLogIn: 'Bitte melden Sie sich an',
-  knownBySession: 'Dieser Dienst erkennt seine Nutzer an ihrer Drupal-Sitzung (AUTH=drupal). Melden Sie sich in diesem Browser bei Drupal an und kommen Sie dann zurück.',
+  knownBySession:
+    'Dieser Dienst erkennt seine Nutzer an ihrer Drupal-Sitzung (AUTH=drupal). Melden Sie sich in diesem Browser bei Drupal an und kommen Sie dann zurück.',
   endedToken: '{reason} Melden Sie sich mit einem neuen Token an, um weiterzuarbeiten.',
   endedSession: '{reason} Melden Sie sich in einem anderen Tab bei Drupal an, um weiterzuarbeiten.',
   otherSignedIn: 'Jetzt ist {other} angemeldet',
-  nothingSent: 'Es wird nichts mehr gesendet. Was {user} noch nicht gespeichert hatte, bleibt für {user} allein in diesem Browser.',
+  nothingSent:
+    'Es wird nichts mehr gesendet. Was {user} noch nicht gespeichert hatte, bleibt für {user} allein in diesem Browser.',
   goOnAs: 'Als {other} weiterarbeiten',
   toGoOnToken: 'Um als {user} weiterzuarbeiten, melden Sie sich erneut an.',
-  toGoOnSession: 'Um als {user} weiterzuarbeiten, melden Sie sich in einem anderen Tab erneut bei Drupal an.',
+  toGoOnSession:
+    'Um als {user} weiterzuarbeiten, melden Sie sich in einem anderen Tab erneut bei Drupal an.',
   accessToken: 'Zugangstoken',
   signIn: 'Anmelden',
   haveLoggedIn: 'Ich bin angemeldet',
@@ -198,13 +215,18 @@ export const de: Texts = {
   duplicate: 'Duplizieren',
   history: 'Verlauf',
   lookingAtHistory: 'Sehe nach, was gespeichert wurde',
-  historyNotLoaded: 'Der Verlauf lässt sich nicht laden. Speichern Sie, was Sie getippt haben, und laden Sie dann diese Seite neu.',
-  cmsAwayEdition: 'Das CMS antwortet nicht. Das ist die Ausgabe von vor {duration}. Sperren gelten weiter und sichern Ihren Text; das Speichern muss warten.',
+  historyNotLoaded:
+    'Der Verlauf lässt sich nicht laden. Speichern Sie, was Sie getippt haben, und laden Sie dann diese Seite neu.',
+  cmsAwayEdition:
+    'Das CMS antwortet nicht. Das ist die Ausgabe von vor {duration}. Sperren gelten weiter und sichern Ihren Text; das Speichern muss warten.',
   edition: 'Ausgabe',
   fields: 'Felder',
   notEditedHere: 'Nicht hier zu bearbeiten',
   everythingSaved: 'Alles ist gespeichert',
-  changesNotSaved: { one: '{count} Änderung nicht gespeichert: {labels}', other: '{count} Änderungen nicht gespeichert: {labels}' },
+  changesNotSaved: {
+    one: '{count} Änderung nicht gespeichert: {labels}',
+    other: '{count} Änderungen nicht gespeichert: {labels}'
+  },
   undo: 'Rückgängig',
   undoKeys: 'Rückgängig (Strg+Z)',
   redo: 'Wiederholen',
@@ -223,7 +245,8 @@ export const de: Texts = {
   elsewhere: 'Sie haben diese Ausgabe auch in einem anderen Fenster geöffnet.',
   you: 'Sie',
   keptDrafts: 'Gesicherte Entwürfe',
-  keptExplained: 'Hier liegt, was Sie geschrieben und nicht gespeichert hatten, wenn jemand das Feld übernimmt oder die Sperre endet.',
+  keptExplained:
+    'Hier liegt, was Sie geschrieben und nicht gespeichert hatten, wenn jemand das Feld übernimmt oder die Sperre endet.',
   putAsideFor: 'beiseitegelegt für {name}, {time}, nur in diesem Browser',
   typedAt: 'geschrieben {time}, nur in diesem Browser',
   takenOverBy: 'übernommen von {name}, {time}',
@@ -274,7 +297,10 @@ export const de: Texts = {
   lookingReady: 'Es wird geprüft, was im Weg steht',
   nothingInWay: 'Nichts steht im Weg.',
   nothingInWaySaid: 'Nichts steht im Weg',
-  nothingInWayWarnings: { one: 'Nichts steht im Weg, {count} Warnung', other: 'Nichts steht im Weg, {count} Warnungen' },
+  nothingInWayWarnings: {
+    one: 'Nichts steht im Weg, {count} Warnung',
+    other: 'Nichts steht im Weg, {count} Warnungen'
+  },
   thingsInWay: { one: '{count} Hindernis', other: '{count} Hindernisse' },
   inTheWay: 'Im Weg',
   toBeKnown: 'Gut zu wissen',
@@ -282,19 +308,28 @@ export const de: Texts = {
 
   // A new edition
   lookingAtNewest: 'Die neueste Ausgabe wird geladen',
-  duplicateWith: { one: '{title} duplizieren, mit {count} Artikel', other: '{title} duplizieren, mit {count} Artikeln' },
+  duplicateWith: {
+    one: '{title} duplizieren, mit {count} Artikel',
+    other: '{title} duplizieren, mit {count} Artikeln'
+  },
   newestEdition: 'Neueste Ausgabe',
   makeIt: 'Anlegen',
   makingIt: 'Wird angelegt',
   needed: 'Pflichtfeld',
   isNeeded: 'Das ist ein Pflichtfeld.',
   chooseOne: 'Bitte wählen',
-  notMadeNeeded: { one: 'Nicht angelegt: {labels} fehlt.', other: 'Nicht angelegt: {labels} fehlen.' },
+  notMadeNeeded: {
+    one: 'Nicht angelegt: {labels} fehlt.',
+    other: 'Nicht angelegt: {labels} fehlen.'
+  },
   notMade: 'Nicht angelegt: {reason}',
   notMadeWrong: 'Nicht angelegt: Einige Felder stimmen nicht.',
   notMadeForbidden: 'Nicht angelegt: Drupal lässt Sie {label} nicht ändern.',
   made: 'Die Ausgabe ist angelegt',
-  madeWithout: { one: 'Die Ausgabe ist angelegt, ohne {count} Wert, den Drupal von Ihnen nicht annimmt', other: 'Die Ausgabe ist angelegt, ohne {count} Werte, die Drupal von Ihnen nicht annimmt' },
+  madeWithout: {
+    one: 'Die Ausgabe ist angelegt, ohne {count} Wert, den Drupal von Ihnen nicht annimmt',
+    other: 'Die Ausgabe ist angelegt, ohne {count} Werte, die Drupal von Ihnen nicht annimmt'
+  },
 
   // What the service refuses, by its code
   UNREACHABLE: 'Der Dienst ist nicht erreichbar.',
@@ -323,7 +358,8 @@ export const de: Texts = {
   ORDER_CONFLICT: 'Die Artikel stehen inzwischen anders. Nichts wurde geändert.',
   FIELD_NOT_LOCKED: 'Dieses Feld hat niemand anderes: Sie können es bearbeiten.',
   IDEMPOTENCY_KEY_BUSY: 'Ein früherer Versuch läuft noch. Versuchen Sie es gleich noch einmal.',
-  OUTCOME_UNKNOWN: 'Niemand kann sagen, ob ein früherer Versuch gespeichert wurde. Laden Sie die Ausgabe neu und sehen Sie nach.',
+  OUTCOME_UNKNOWN:
+    'Niemand kann sagen, ob ein früherer Versuch gespeichert wurde. Laden Sie die Ausgabe neu und sehen Sie nach.',
   TOO_LARGE: 'Das ist zu groß für den Dienst: {message}',
   HEADERS_TOO_LARGE: 'Ihr Browser schickt zu große Cookies mit. Löschen Sie die dieser Website.',
   BAD_REQUEST: 'Der Dienst nimmt diese Anfrage nicht an: {message}',
@@ -344,7 +380,8 @@ export const de: Texts = {
   somebody: 'jemand',
   LOCKED: '{name} bearbeitet {label} ({what})',
   LOCK_IDLE: '{name} hat {label} geöffnet und noch nichts geschrieben ({what})',
-  DRAFT_KEPT: 'Ein Text von {name} liegt gesichert in {label} ({what}): wiederherstellen oder verwerfen',
+  DRAFT_KEPT:
+    'Ein Text von {name} liegt gesichert in {label} ({what}): wiederherstellen oder verwerfen',
   ARTICLE_UNPUBLISHED: '{what} ist nicht veröffentlicht',
   ARTICLE_TWICE: '{what} steht zweimal in der Ausgabe',
   FIELD_EMPTY: '{label} ist leer oder für Sie nicht sichtbar',
@@ -353,7 +390,8 @@ export const de: Texts = {
   ARTICLE_HIDDEN: 'Sie dürfen {what} nicht sehen, vielleicht ist es unveröffentlicht',
 
   // Entwürfe und Unterschiede
-  choosePieces: 'Was vom jetzigen Text abweicht. Drücken Sie auf ein Stück, um es zu lassen oder zu nehmen.',
+  choosePieces:
+    'Was vom jetzigen Text abweicht. Drücken Sie auf ein Stück, um es zu lassen oder zu nehmen.',
   whatDiffers: 'Was vom jetzigen Text abweicht:',
   pieceGone: 'ohne ',
   pieceCame: 'mit ',

@@ -79,17 +79,20 @@ export const en = {
   rangeTo: '{label}, to',
   rangeTurned: 'The end is before the beginning.',
   noSuchTime: 'There is no such time in {zone}: the clocks are put forward then.',
-  timeTwice: 'In {zone} this time comes twice, since the clocks are put back. The first one is meant.',
+  timeTwice:
+    'In {zone} this time comes twice, since the clocks are put back. The first one is meant.',
   lockServiceAway: 'The lock service does not answer.',
   lockServiceAwayAlone: 'The lock service does not answer. Your text is in this browser alone.',
-  lockTooLarge: 'This text is too long for its lock. Until you save it, it is in this browser alone.',
+  lockTooLarge:
+    'This text is too long for its lock. Until you save it, it is in this browser alone.',
   otherWindow: 'You went on with this field in another window.',
   isRequired: 'required',
   formatted: 'Formatted',
   editorNotLoaded: 'The editor could not be loaded. Load the page again, or go on with the source.',
   preview: 'Preview',
   previewOf: 'Preview of {label}',
-  previewExplained: 'Drupal’s text format decides what is shown in the end. Here scripts, forms and links do nothing, and no pictures are loaded.',
+  previewExplained:
+    'Drupal’s text format decides what is shown in the end. Here scripts, forms and links do nothing, and no pictures are loaded.',
   editionType: 'Edition type',
   runningOrder: 'Running order',
   title: 'Title',
@@ -113,7 +116,8 @@ export const en = {
   movedTo: '{title}: place {place} of {length}',
   removed: '{title}: removed',
   addedAt: '{title}: added at place {place} of {length}',
-  orderConflict: '{label}: a colleague has removed that article, or the one beside it. The order is as it was.',
+  orderConflict:
+    '{label}: a colleague has removed that article, or the one beside it. The order is as it was.',
   orderNotChanged: '{label} was not changed: {reason}',
 
   // Saving
@@ -124,10 +128,13 @@ export const en = {
   takeOverFirst: '{label} is being edited by somebody else: take it over first.',
   textIsBack: 'Your text is back in {label}.',
   textIsBackUnlocked: 'Your text is back in {label}, which is not locked yet.',
-  notSavedUndecided: 'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.',
+  notSavedUndecided:
+    'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.',
   notSavedMoved: 'Not saved: a colleague has saved at the same moment. Save again.',
-  notSavedUnfinished: 'Not saved: some fields are not complete. Finish or empty them, then save again.',
-  notSavedForbidden: 'Not saved: Drupal does not let you change {label}. Save again to save the rest without it.',
+  notSavedUnfinished:
+    'Not saved: some fields are not complete. Finish or empty them, then save again.',
+  notSavedForbidden:
+    'Not saved: Drupal does not let you change {label}. Save again to save the rest without it.',
   forbidden: 'Drupal does not let you change this.',
   notSavedWrong: 'Not saved: some fields are not right.',
   notSaved: 'Not saved: {reason}',
@@ -175,11 +182,13 @@ export const en = {
   sitDown: 'Sit down',
   knownByToken: 'This service knows its users by tokens (AUTH=jwt). The token stays in this tab.',
   pleaseLogIn: 'Please log in',
-  knownBySession: 'This service knows its users by their Drupal session (AUTH=drupal). Log in to Drupal in this browser, then come back.',
+  knownBySession:
+    'This service knows its users by their Drupal session (AUTH=drupal). Log in to Drupal in this browser, then come back.',
   endedToken: '{reason} Sign in with a new token to go on.',
   endedSession: '{reason} Log in to Drupal in another tab to go on.',
   otherSignedIn: '{other} is signed in now',
-  nothingSent: 'Nothing is sent any more. What {user} had typed and not saved is kept for {user} in this browser alone.',
+  nothingSent:
+    'Nothing is sent any more. What {user} had typed and not saved is kept for {user} in this browser alone.',
   goOnAs: 'Go on as {other}',
   toGoOnToken: 'To go on as {user}, sign in again.',
   toGoOnSession: 'To go on as {user}, log in to Drupal again in another tab.',
@@ -198,13 +207,18 @@ export const en = {
   duplicate: 'Duplicate',
   history: 'History',
   lookingAtHistory: 'Looking at what was saved',
-  historyNotLoaded: 'The history cannot be loaded. Save what you have typed, then load this page again.',
-  cmsAwayEdition: 'The CMS does not answer. This is the edition as it was {duration} ago. Locks work on and your text is kept in them; saving has to wait.',
+  historyNotLoaded:
+    'The history cannot be loaded. Save what you have typed, then load this page again.',
+  cmsAwayEdition:
+    'The CMS does not answer. This is the edition as it was {duration} ago. Locks work on and your text is kept in them; saving has to wait.',
   edition: 'Edition',
   fields: 'Fields',
   notEditedHere: 'Not edited here',
   everythingSaved: 'Everything is saved',
-  changesNotSaved: { one: '{count} change not saved: {labels}', other: '{count} changes not saved: {labels}' },
+  changesNotSaved: {
+    one: '{count} change not saved: {labels}',
+    other: '{count} changes not saved: {labels}'
+  },
   undo: 'Undo',
   undoKeys: 'Undo (Ctrl+Z)',
   redo: 'Redo',
@@ -223,7 +237,8 @@ export const en = {
   elsewhere: 'You have this edition open in another window, too.',
   you: 'You',
   keptDrafts: 'Kept drafts',
-  keptExplained: 'What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.',
+  keptExplained:
+    'What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.',
   putAsideFor: 'put aside for {name} at {time}, in this browser alone',
   typedAt: 'typed at {time}, in this browser alone',
   takenOverBy: 'taken over by {name} at {time}',
@@ -274,7 +289,10 @@ export const en = {
   lookingReady: 'Looking what stands in the way',
   nothingInWay: 'Nothing stands in the way.',
   nothingInWaySaid: 'Nothing stands in the way',
-  nothingInWayWarnings: { one: 'Nothing stands in the way, {count} warning', other: 'Nothing stands in the way, {count} warnings' },
+  nothingInWayWarnings: {
+    one: 'Nothing stands in the way, {count} warning',
+    other: 'Nothing stands in the way, {count} warnings'
+  },
   thingsInWay: { one: '{count} thing stands in the way', other: '{count} things stand in the way' },
   inTheWay: 'In the way',
   toBeKnown: 'To be known',
@@ -282,7 +300,10 @@ export const en = {
 
   // A new edition
   lookingAtNewest: 'Looking at the newest edition',
-  duplicateWith: { one: 'Duplicate {title}, with its {count} article', other: 'Duplicate {title}, with its {count} articles' },
+  duplicateWith: {
+    one: 'Duplicate {title}, with its {count} article',
+    other: 'Duplicate {title}, with its {count} articles'
+  },
   newestEdition: 'the newest edition',
   makeIt: 'Make it',
   makingIt: 'Making it',
@@ -294,14 +315,18 @@ export const en = {
   notMadeWrong: 'Not made: some fields are not right.',
   notMadeForbidden: 'Not made: Drupal does not let you change {label}.',
   made: 'The edition is made',
-  madeWithout: { one: 'The edition is made, without {count} value that Drupal does not take from you', other: 'The edition is made, without {count} values that Drupal does not take from you' },
+  madeWithout: {
+    one: 'The edition is made, without {count} value that Drupal does not take from you',
+    other: 'The edition is made, without {count} values that Drupal does not take from you'
+  },
 
   // What a finding is about, and what it says
   theEdition: 'the edition',
   somebody: 'somebody',
   LOCKED: '{name} is editing {label} of {what}',
   LOCK_IDLE: '{name} has opened {label} of {what} and typed nothing yet',
-  DRAFT_KEPT: 'A text that {name} typed into {label} of {what} is kept: it can be restored or discarded',
+  DRAFT_KEPT:
+    'A text that {name} typed into {label} of {what} is kept: it can be restored or discarded',
   ARTICLE_UNPUBLISHED: '{what} is not published',
   ARTICLE_TWICE: '{what} is in the edition more than once',
   FIELD_EMPTY: '{label} is empty, or not for you to see',

@@ -79,17 +79,22 @@ export const fr: Texts = {
   rangeTo: '{label}, au',
   rangeTurned: 'La fin est avant le début.',
   noSuchTime: 'Cette heure n’existe pas à {zone} : on avance alors les horloges.',
-  timeTwice: 'À {zone}, cette heure vient deux fois, car on recule les horloges. C’est la première qui compte.',
+  timeTwice:
+    'À {zone}, cette heure vient deux fois, car on recule les horloges. C’est la première qui compte.',
   lockServiceAway: 'Le service de verrous ne répond pas.',
-  lockServiceAwayAlone: 'Le service de verrous ne répond pas. Votre texte n’est que dans ce navigateur.',
-  lockTooLarge: 'Ce texte est trop long pour son verrou. Tant que vous ne l’enregistrez pas, il n’est que dans ce navigateur.',
+  lockServiceAwayAlone:
+    'Le service de verrous ne répond pas. Votre texte n’est que dans ce navigateur.',
+  lockTooLarge:
+    'Ce texte est trop long pour son verrou. Tant que vous ne l’enregistrez pas, il n’est que dans ce navigateur.',
   otherWindow: 'Vous avez continué ce champ dans une autre fenêtre.',
   isRequired: 'obligatoire',
   formatted: 'Mis en forme',
-  editorNotLoaded: 'L’éditeur n’a pas pu être chargé. Rechargez la page, ou continuez avec la source.',
+  editorNotLoaded:
+    'L’éditeur n’a pas pu être chargé. Rechargez la page, ou continuez avec la source.',
   preview: 'Aperçu',
   previewOf: 'Aperçu de {label}',
-  previewExplained: 'Le format de texte de Drupal décide de ce qui paraîtra. Ici, les scripts, les formulaires et les liens ne font rien, et aucune image n’est chargée.',
+  previewExplained:
+    'Le format de texte de Drupal décide de ce qui paraîtra. Ici, les scripts, les formulaires et les liens ne font rien, et aucune image n’est chargée.',
   editionType: 'Type d’édition',
   runningOrder: 'Sommaire',
   title: 'Titre',
@@ -98,7 +103,8 @@ export const fr: Texts = {
   // The running order
   orderAway: 'pas encore enregistré : le service ne répond pas, nouvel essai en cours',
   savingOrder: 'enregistrement',
-  noArticlesYet: 'Cette édition n’a pas encore d’article. {link}, puis ajoutez-le ou glissez-le ici.',
+  noArticlesYet:
+    'Cette édition n’a pas encore d’article. {link}, puis ajoutez-le ou glissez-le ici.',
   findFirst: 'Cherchez le premier',
   moveUp: 'Monter {title}',
   moveDown: 'Descendre {title}',
@@ -113,7 +119,8 @@ export const fr: Texts = {
   movedTo: '{title} : place {place} sur {length}',
   removed: '{title} : retiré',
   addedAt: '{title} : ajouté à la place {place} sur {length}',
-  orderConflict: '{label} : un collègue a retiré cet article ou son voisin. L’ordre est resté le même.',
+  orderConflict:
+    '{label} : un collègue a retiré cet article ou son voisin. L’ordre est resté le même.',
   orderNotChanged: '{label} n’a pas été modifié : {reason}',
 
   // Saving
@@ -121,13 +128,17 @@ export const fr: Texts = {
   isEditingField: '{name} modifie {label}.',
   seeKeptDrafts: '{what} Votre texte est dans « Brouillons conservés ».',
   noSuchField: 'Cette édition n’a pas de champ {label}.',
-  takeOverFirst: '{label} est en cours de modification par quelqu’un d’autre : reprenez d’abord ce champ.',
+  takeOverFirst:
+    '{label} est en cours de modification par quelqu’un d’autre : reprenez d’abord ce champ.',
   textIsBack: 'Votre texte est de nouveau dans {label}.',
   textIsBackUnlocked: 'Votre texte est de nouveau dans {label}, qui n’est pas encore verrouillé.',
-  notSavedUndecided: 'Non enregistré : un collègue a enregistré les mêmes champs entre-temps. Choisissez pour chacun ce qui doit rester, puis enregistrez à nouveau.',
+  notSavedUndecided:
+    'Non enregistré : un collègue a enregistré les mêmes champs entre-temps. Choisissez pour chacun ce qui doit rester, puis enregistrez à nouveau.',
   notSavedMoved: 'Non enregistré : un collègue a enregistré au même moment. Enregistrez à nouveau.',
-  notSavedUnfinished: 'Non enregistré : certains champs sont incomplets. Complétez ou videz-les, puis enregistrez à nouveau.',
-  notSavedForbidden: 'Non enregistré : Drupal ne vous permet pas de modifier {label}. Enregistrez à nouveau pour garder le reste sans ce champ.',
+  notSavedUnfinished:
+    'Non enregistré : certains champs sont incomplets. Complétez ou videz-les, puis enregistrez à nouveau.',
+  notSavedForbidden:
+    'Non enregistré : Drupal ne vous permet pas de modifier {label}. Enregistrez à nouveau pour garder le reste sans ce champ.',
   forbidden: 'Drupal ne vous permet pas de modifier ceci.',
   notSavedWrong: 'Non enregistré : certains champs ne sont pas valables.',
   notSaved: 'Non enregistré : {reason}',
@@ -173,16 +184,20 @@ export const fr: Texts = {
   takeSeat: 'Prenez place. Ouvrez deux places côte à côte et voyez qui modifie quoi.',
   anotherName: 'Un autre nom',
   sitDown: 'Prendre place',
-  knownByToken: 'Ce service reconnaît ses utilisateurs à leur jeton (AUTH=jwt). Le jeton reste dans cet onglet.',
+  knownByToken:
+    'Ce service reconnaît ses utilisateurs à leur jeton (AUTH=jwt). Le jeton reste dans cet onglet.',
   pleaseLogIn: 'Veuillez vous connecter',
-  knownBySession: 'Ce service reconnaît ses utilisateurs à leur session Drupal (AUTH=drupal). Connectez-vous à Drupal dans ce navigateur, puis revenez.',
+  knownBySession:
+    'Ce service reconnaît ses utilisateurs à leur session Drupal (AUTH=drupal). Connectez-vous à Drupal dans ce navigateur, puis revenez.',
   endedToken: '{reason} Connectez-vous avec un nouveau jeton pour continuer.',
   endedSession: '{reason} Connectez-vous à Drupal dans un autre onglet pour continuer.',
   otherSignedIn: '{other} est maintenant connecté',
-  nothingSent: 'Plus rien n’est envoyé. Ce que {user} n’avait pas enregistré est gardé pour {user}, dans ce navigateur seulement.',
+  nothingSent:
+    'Plus rien n’est envoyé. Ce que {user} n’avait pas enregistré est gardé pour {user}, dans ce navigateur seulement.',
   goOnAs: 'Continuer en tant que {other}',
   toGoOnToken: 'Pour continuer en tant que {user}, reconnectez-vous.',
-  toGoOnSession: 'Pour continuer en tant que {user}, reconnectez-vous à Drupal dans un autre onglet.',
+  toGoOnSession:
+    'Pour continuer en tant que {user}, reconnectez-vous à Drupal dans un autre onglet.',
   accessToken: 'Jeton d’accès',
   signIn: 'Se connecter',
   haveLoggedIn: 'Je suis connecté',
@@ -198,13 +213,18 @@ export const fr: Texts = {
   duplicate: 'Dupliquer',
   history: 'Historique',
   lookingAtHistory: 'Recherche de ce qui a été enregistré',
-  historyNotLoaded: 'L’historique ne peut pas être chargé. Enregistrez ce que vous avez saisi, puis rechargez cette page.',
-  cmsAwayEdition: 'Le CMS ne répond pas. Voici l’édition telle qu’elle était il y a {duration}. Les verrous restent actifs et gardent votre texte ; l’enregistrement doit attendre.',
+  historyNotLoaded:
+    'L’historique ne peut pas être chargé. Enregistrez ce que vous avez saisi, puis rechargez cette page.',
+  cmsAwayEdition:
+    'Le CMS ne répond pas. Voici l’édition telle qu’elle était il y a {duration}. Les verrous restent actifs et gardent votre texte ; l’enregistrement doit attendre.',
   edition: 'Édition',
   fields: 'Champs',
   notEditedHere: 'Non modifiable ici',
   everythingSaved: 'Tout est enregistré',
-  changesNotSaved: { one: '{count} modification non enregistrée : {labels}', other: '{count} modifications non enregistrées : {labels}' },
+  changesNotSaved: {
+    one: '{count} modification non enregistrée : {labels}',
+    other: '{count} modifications non enregistrées : {labels}'
+  },
   undo: 'Annuler',
   undoKeys: 'Annuler (Ctrl+Z)',
   redo: 'Rétablir',
@@ -223,7 +243,8 @@ export const fr: Texts = {
   elsewhere: 'Vous avez aussi ouvert cette édition dans une autre fenêtre.',
   you: 'Vous',
   keptDrafts: 'Brouillons conservés',
-  keptExplained: 'Ce que vous aviez écrit sans l’enregistrer est conservé ici quand quelqu’un reprend le champ ou que le verrou prend fin.',
+  keptExplained:
+    'Ce que vous aviez écrit sans l’enregistrer est conservé ici quand quelqu’un reprend le champ ou que le verrou prend fin.',
   putAsideFor: 'mis de côté pour {name} à {time}, dans ce navigateur seulement',
   typedAt: 'écrit à {time}, dans ce navigateur seulement',
   takenOverBy: 'repris par {name} à {time}',
@@ -274,7 +295,10 @@ export const fr: Texts = {
   lookingReady: 'Vérification de ce qui s’y oppose',
   nothingInWay: 'Rien ne s’y oppose.',
   nothingInWaySaid: 'Rien ne s’y oppose',
-  nothingInWayWarnings: { one: 'Rien ne s’y oppose, {count} avertissement', other: 'Rien ne s’y oppose, {count} avertissements' },
+  nothingInWayWarnings: {
+    one: 'Rien ne s’y oppose, {count} avertissement',
+    other: 'Rien ne s’y oppose, {count} avertissements'
+  },
   thingsInWay: { one: '{count} obstacle', other: '{count} obstacles' },
   inTheWay: 'Obstacles',
   toBeKnown: 'À savoir',
@@ -282,19 +306,28 @@ export const fr: Texts = {
 
   // A new edition
   lookingAtNewest: 'Lecture de la dernière édition',
-  duplicateWith: { one: 'Dupliquer {title}, avec son article ({count})', other: 'Dupliquer {title}, avec ses {count} articles' },
+  duplicateWith: {
+    one: 'Dupliquer {title}, avec son article ({count})',
+    other: 'Dupliquer {title}, avec ses {count} articles'
+  },
   newestEdition: 'la dernière édition',
   makeIt: 'Créer',
   makingIt: 'Création',
   needed: 'obligatoire',
   isNeeded: 'Ce champ est obligatoire.',
   chooseOne: 'Choisissez',
-  notMadeNeeded: { one: 'Non créée : {labels} est obligatoire.', other: 'Non créée : {labels} sont obligatoires.' },
+  notMadeNeeded: {
+    one: 'Non créée : {labels} est obligatoire.',
+    other: 'Non créée : {labels} sont obligatoires.'
+  },
   notMade: 'Non créée : {reason}',
   notMadeWrong: 'Non créée : certains champs ne sont pas valables.',
   notMadeForbidden: 'Non créée : Drupal ne vous permet pas de modifier {label}.',
   made: 'L’édition est créée',
-  madeWithout: { one: 'L’édition est créée, sans {count} valeur que Drupal n’accepte pas de vous', other: 'L’édition est créée, sans {count} valeurs que Drupal n’accepte pas de vous' },
+  madeWithout: {
+    one: 'L’édition est créée, sans {count} valeur que Drupal n’accepte pas de vous',
+    other: 'L’édition est créée, sans {count} valeurs que Drupal n’accepte pas de vous'
+  },
 
   // What the service refuses, by its code
   UNREACHABLE: 'Le service est injoignable.',
@@ -323,21 +356,24 @@ export const fr: Texts = {
   ORDER_CONFLICT: 'Les articles ont changé de place entre-temps. Rien n’a été modifié.',
   FIELD_NOT_LOCKED: 'Personne d’autre n’a ce champ : vous pouvez le modifier.',
   IDEMPOTENCY_KEY_BUSY: 'Une tentative précédente est encore en cours. Réessayez dans un instant.',
-  OUTCOME_UNKNOWN: 'Personne ne peut dire si une tentative précédente a été enregistrée. Rechargez l’édition et vérifiez.',
+  OUTCOME_UNKNOWN:
+    'Personne ne peut dire si une tentative précédente a été enregistrée. Rechargez l’édition et vérifiez.',
   TOO_LARGE: 'C’est trop grand pour le service : {message}',
   HEADERS_TOO_LARGE: 'Votre navigateur envoie des cookies trop grands. Supprimez ceux de ce site.',
   BAD_REQUEST: 'Le service n’accepte pas cette requête : {message}',
   UNPROCESSABLE: 'Le CMS ne l’accepte pas ainsi : {message}',
   INTERNAL: 'Une erreur s’est produite dans le service.',
   STORE_FAILED: 'Le service de verrous n’a pas pu le faire.',
-  TOO_MANY_WATCHERS: 'Trop de personnes regardent en ce moment. Les nouvelles arrivent un peu plus tard.',
+  TOO_MANY_WATCHERS:
+    'Trop de personnes regardent en ce moment. Les nouvelles arrivent un peu plus tard.',
   CMS_INVALID_RESPONSE: 'Le CMS a donné une réponse incompréhensible.',
   CMS_LOGIN_REFUSED: 'Le CMS refuse l’accès au service. Signalez-le à ceux qui l’exploitent.',
   CMS_READ_ONLY: 'Le CMS ne peut qu’être lu d’ici. Signalez-le à ceux qui l’exploitent.',
   CMS_REFUSED: 'Le CMS l’a refusé : {message}',
   PLACED_UNKNOWN: 'Il faudrait trop de requêtes pour dire où sont ces articles.',
   LIST_TOO_DEEP: 'Cela demande trop de requêtes au CMS. Précisez la recherche.',
-  INVALID_RESPONSE: 'La réponse ne vient pas du service : une page de connexion est peut-être devant.',
+  INVALID_RESPONSE:
+    'La réponse ne vient pas du service : une page de connexion est peut-être devant.',
 
   // What stands in the way of closing, by its code
   theEdition: 'l’édition',
@@ -353,7 +389,8 @@ export const fr: Texts = {
   ARTICLE_HIDDEN: 'Vous ne pouvez pas voir {what}, qui n’est peut-être pas publié',
 
   // Les brouillons et les différences
-  choosePieces: 'Ce qui diffère du texte actuel. Appuyez sur un morceau pour le laisser ou le prendre.',
+  choosePieces:
+    'Ce qui diffère du texte actuel. Appuyez sur un morceau pour le laisser ou le prendre.',
   whatDiffers: 'Ce qui diffère du texte actuel :',
   pieceGone: 'sans ',
   pieceCame: 'avec ',

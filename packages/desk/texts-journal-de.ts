@@ -25,10 +25,19 @@ export const de: LinesOf<typeof en> = {
   // What became of it
   refused: 'Abgelehnt: Es wurde nichts gespeichert.',
   uncertain: 'Noch weiß niemand, ob das gespeichert wurde. Vergleichen Sie es mit der Ausgabe.',
-  changedBetween: 'Zwischen {from} und {to} wurde die Ausgabe in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
-  changedUnknown: 'Die Ausgabe wurde in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
-  unrecorded: { one: '{count} Speichern über Quoin hat keinen Eintrag, weil der Sperrspeicher nicht erreichbar war.', other: '{count} Speichervorgänge über Quoin haben keinen Eintrag, weil der Sperrspeicher nicht erreichbar war.' },
-  moreFields: { one: '{count} weiteres Feld wurde geändert. Sein Name ist nicht aufgehoben.', other: '{count} weitere Felder wurden geändert. Ihre Namen sind nicht aufgehoben.' },
+  changedBetween:
+    'Zwischen {from} und {to} wurde die Ausgabe in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
+  changedUnknown:
+    'Die Ausgabe wurde in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
+  unrecorded: {
+    one: '{count} Speichern über Quoin hat keinen Eintrag, weil der Sperrspeicher nicht erreichbar war.',
+    other:
+      '{count} Speichervorgänge über Quoin haben keinen Eintrag, weil der Sperrspeicher nicht erreichbar war.'
+  },
+  moreFields: {
+    one: '{count} weiteres Feld wurde geändert. Sein Name ist nicht aufgehoben.',
+    other: '{count} weitere Felder wurden geändert. Ihre Namen sind nicht aufgehoben.'
+  },
   tooLargeBefore: 'Was vorher dastand, ist zu groß für den Verlauf.',
   tooLargeAfter: 'Was gespeichert wurde, ist zu groß für den Verlauf.',
   notShown: 'Auf eine Weise geändert, die diese Seite nicht zeigt.',
@@ -42,10 +51,13 @@ export const de: LinesOf<typeof en> = {
   putTried: 'Übernehmen, was gespeichert werden sollte',
   ask: '{label} zurückholen?',
   replaces: 'Was jetzt gespeichert ist, wird ersetzt und bleibt im Verlauf.',
-  replacesOrder: 'Die ganze Reihenfolge wird ersetzt, samt dem, was andere seither daran geändert haben. Die jetzige bleibt im Verlauf.',
-  unsaved: 'Was Sie dort getippt haben, bleibt: Wählen Sie danach, was von beidem gespeichert wird.',
+  replacesOrder:
+    'Die ganze Reihenfolge wird ersetzt, samt dem, was andere seither daran geändert haben. Die jetzige bleibt im Verlauf.',
+  unsaved:
+    'Was Sie dort getippt haben, bleibt: Wählen Sie danach, was von beidem gespeichert wird.',
   putNow: 'Jetzt zurückholen',
   isBack: '{label} ist zurückgeholt.',
   isNotBack: '{label} ist nicht zurückgeholt: {reason}',
-  changedMeanwhile: '{label} ist nicht zurückgeholt: Inzwischen hat jemand anderes gespeichert. Sehen Sie noch einmal nach.'
+  changedMeanwhile:
+    '{label} ist nicht zurückgeholt: Inzwischen hat jemand anderes gespeichert. Sehen Sie noch einmal nach.'
 }

@@ -22,10 +22,18 @@ export const en = {
   // What became of it
   refused: 'Refused: nothing was saved.',
   uncertain: 'Nobody can tell yet whether this was saved. Compare it with the edition.',
-  changedBetween: 'Between {from} and {to} the edition was changed in Drupal or by another program. What was changed is not known here.',
-  changedUnknown: 'The edition was changed in Drupal or by another program. What was changed is not known here.',
-  unrecorded: { one: '{count} save through Quoin has no entry, since the lock store was away.', other: '{count} saves through Quoin have no entry, since the lock store was away.' },
-  moreFields: { one: '{count} more field changed. Its name is not kept.', other: '{count} more fields changed. Their names are not kept.' },
+  changedBetween:
+    'Between {from} and {to} the edition was changed in Drupal or by another program. What was changed is not known here.',
+  changedUnknown:
+    'The edition was changed in Drupal or by another program. What was changed is not known here.',
+  unrecorded: {
+    one: '{count} save through Quoin has no entry, since the lock store was away.',
+    other: '{count} saves through Quoin have no entry, since the lock store was away.'
+  },
+  moreFields: {
+    one: '{count} more field changed. Its name is not kept.',
+    other: '{count} more fields changed. Their names are not kept.'
+  },
   tooLargeBefore: 'What stood before is too large for the history.',
   tooLargeAfter: 'What was saved is too large for the history.',
   notShown: 'Changed in a way that this page does not show.',
@@ -39,7 +47,8 @@ export const en = {
   putTried: 'Put in what was to be saved',
   ask: 'Put back {label}?',
   replaces: 'What is saved now is replaced, and stays in the history.',
-  replacesOrder: 'The whole order is replaced, with what others have changed in it since. The present one stays in the history.',
+  replacesOrder:
+    'The whole order is replaced, with what others have changed in it since. The present one stays in the history.',
   unsaved: 'What you have typed there stays: choose then which of both is to be saved.',
   putNow: 'Put it back',
   isBack: '{label} is put back.',

@@ -9,7 +9,8 @@ export const fr: LinesOf<typeof en> = {
   notYours: 'L’historique est réservé à ceux qui peuvent modifier cette édition.',
   shown: { one: '{count} entrée affichée', other: '{count} entrées affichées' },
   older: 'Plus anciennes',
-  endsHere: 'Cette page montre les {count} entrées les plus récentes. Le service en conserve de plus anciennes.',
+  endsHere:
+    'Cette page montre les {count} entrées les plus récentes. Le service en conserve de plus anciennes.',
 
   // What was done
   create: 'Création',
@@ -25,10 +26,19 @@ export const fr: LinesOf<typeof en> = {
   // What became of it
   refused: 'Refusé : rien n’a été enregistré.',
   uncertain: 'Personne ne sait encore si cela a été enregistré. Comparez avec l’édition.',
-  changedBetween: 'Entre {from} et {to}, l’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
-  changedUnknown: 'L’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
-  unrecorded: { one: '{count} enregistrement par Quoin n’a pas d’entrée, car le service des verrous ne répondait pas.', other: '{count} enregistrements par Quoin n’ont pas d’entrée, car le service des verrous ne répondait pas.' },
-  moreFields: { one: '{count} autre champ a changé. Son nom n’est pas conservé.', other: '{count} autres champs ont changé. Leurs noms ne sont pas conservés.' },
+  changedBetween:
+    'Entre {from} et {to}, l’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
+  changedUnknown:
+    'L’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
+  unrecorded: {
+    one: '{count} enregistrement par Quoin n’a pas d’entrée, car le service des verrous ne répondait pas.',
+    other:
+      '{count} enregistrements par Quoin n’ont pas d’entrée, car le service des verrous ne répondait pas.'
+  },
+  moreFields: {
+    one: '{count} autre champ a changé. Son nom n’est pas conservé.',
+    other: '{count} autres champs ont changé. Leurs noms ne sont pas conservés.'
+  },
   tooLargeBefore: 'L’état précédent est trop grand pour l’historique.',
   tooLargeAfter: 'Ce qui a été enregistré est trop grand pour l’historique.',
   notShown: 'Modifié d’une façon que cette page ne montre pas.',
@@ -42,10 +52,12 @@ export const fr: LinesOf<typeof en> = {
   putTried: 'Reprendre ce qui devait être enregistré',
   ask: 'Remettre {label} ?',
   replaces: 'Ce qui est enregistré maintenant est remplacé et reste dans l’historique.',
-  replacesOrder: 'Tout l’ordre est remplacé, avec ce que d’autres y ont changé depuis. L’ordre actuel reste dans l’historique.',
+  replacesOrder:
+    'Tout l’ordre est remplacé, avec ce que d’autres y ont changé depuis. L’ordre actuel reste dans l’historique.',
   unsaved: 'Ce que vous y avez saisi reste : choisissez ensuite lequel des deux enregistrer.',
   putNow: 'Remettre',
   isBack: '{label} est remis.',
   isNotBack: '{label} n’est pas remis : {reason}',
-  changedMeanwhile: '{label} n’est pas remis : un collègue a enregistré entre-temps. Regardez à nouveau.'
+  changedMeanwhile:
+    '{label} n’est pas remis : un collègue a enregistré entre-temps. Regardez à nouveau.'
 }

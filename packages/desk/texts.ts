@@ -10,7 +10,9 @@ type Names<Line> = Line extends `${string}{${infer Name}}${infer Rest}` ? Name |
 
 type NamesOf<Line> = Line extends Plural ? 'count' | Names<Line['one' | 'other']> : Names<Line>
 
-type Values<Line, Value> = [NamesOf<Line>] extends [never] ? [] : [values: Record<NamesOf<Line>, Value>]
+type Values<Line, Value> = [NamesOf<Line>] extends [never]
+  ? []
+  : [values: Record<NamesOf<Line>, Value>]
 
 type Spoken = Lines & Partial<Readonly<Record<Code, string>>>
 
@@ -27,7 +29,7 @@ let numbers: Intl.NumberFormat
  * those of its region.
  * @param wishes such as `['fr-CH', 'de']`, the reader's favourite first
  */
-export function useLanguage (wishes: readonly string[]): void {
+export function useLanguage(wishes: readonly string[]): void {
   const wish = [...wishes, 'en-GB', 'de', 'fr'].find((tag) => languageOf(tag))!
   texts = languageOf(wish)!
   locale = wish
@@ -37,62 +39,76 @@ export function useLanguage (wishes: readonly string[]): void {
 
 useLanguage([])
 
-function languageOf (tag: string): Spoken | undefined {
+function languageOf(tag: string): Spoken | undefined {
   return Object.hasOwn(languages, primary(tag)) ? languages[primary(tag)] : undefined
 }
 
 /** The language that the desk speaks, such as `fr`. */
-export function language (): string {
+export function language(): string {
   return primary(locale)
 }
 
 /** A number as the reader writes it. */
-export function figure (number: number): string {
+export function figure(number: number): string {
   return numbers.format(number)
 }
 
 /** The reader's language and region, for dates. */
-export function localeOfReader (): string {
+export function localeOfReader(): string {
   return locale
 }
 
-function primary (tag: string): string {
+function primary(tag: string): string {
   return tag.split('-')[0]!.toLowerCase()
 }
 
 /** A text by its key, in the reader's language. `{name}` in it becomes a value; `count` chooses between its plurals. */
-export function say<Key extends TextKey> (key: Key, ...[values]: Values<English[Key], string | number>): string {
+export function say<Key extends TextKey>(
+  key: Key,
+  ...[values]: Values<English[Key], string | number>
+): string {
   return shown(partsOf(key, values)).join('')
 }
 
 /** The same as pieces to be rendered, with templates among the values. */
-export function sayWith<Key extends TextKey> (key: Key, ...[values]: Values<English[Key], unknown>): unknown[] {
+export function sayWith<Key extends TextKey>(
+  key: Key,
+  ...[values]: Values<English[Key], unknown>
+): unknown[] {
   return shown(partsOf(key, values))
 }
 
 /** Gives the texts of a part of the page that comes later, and brings its lines with it. */
-export function sayer<Source> (lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>) {
-  return <Key extends keyof Source>(key: Key, ...[values]: Values<Source[Key], string | number>): string =>
-    shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
+export function sayer<Source>(lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>) {
+  return <Key extends keyof Source>(
+    key: Key,
+    ...[values]: Values<Source[Key], string | number>
+  ): string => shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
 }
 
 /** The text of a code of a failure or a finding; undefined where the language has none, or a value that it needs is missing. */
-export function codeText (code: string, values: Record<string, string | undefined> = {}): string | undefined {
+export function codeText(
+  code: string,
+  values: Record<string, string | undefined> = {}
+): string | undefined {
   if (!Object.hasOwn(texts, code)) return undefined
   const parts = partsIn(texts[code as Code]!, values)
   return parts.includes(undefined) ? undefined : parts.join('')
 }
 
 /** Numbers as the reader writes them. */
-function shown (parts: unknown[]): unknown[] {
-  return parts.map((part) => typeof part === 'number' ? numbers.format(part) : part)
+function shown(parts: unknown[]): unknown[] {
+  return parts.map((part) => (typeof part === 'number' ? numbers.format(part) : part))
 }
 
-function partsOf (key: TextKey, values?: Record<string, unknown>): unknown[] {
+function partsOf(key: TextKey, values?: Record<string, unknown>): unknown[] {
   return partsIn(texts[key], values)
 }
 
-function partsIn (line: string | Plural, values: Record<string, unknown> = {}): unknown[] {
-  const text = typeof line === 'string' ? line : line[plurals.select(Number(values['count'])) as keyof Plural] ?? line.other
-  return text.split(/\{(\w+)\}/).map((part, index) => index % 2 === 0 ? part : values[part])
+function partsIn(line: string | Plural, values: Record<string, unknown> = {}): unknown[] {
+  const text =
+    typeof line === 'string'
+      ? line
+      : (line[plurals.select(Number(values['count'])) as keyof Plural] ?? line.other)
+  return text.split(/\{(\w+)\}/).map((part, index) => (index % 2 === 0 ? part : values[part]))
 }

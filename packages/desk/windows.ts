@@ -16,7 +16,7 @@ interface Word {
 
 export interface WindowsDeps {
   /** A BroadcastChannel that all windows of the desk in this browser have. */
-  channel: { postMessage: (word: Word) => void, onmessage: unknown }
+  channel: { postMessage: (word: Word) => void; onmessage: unknown }
   uid: string
   onChange: () => void
 }
@@ -24,12 +24,12 @@ export interface WindowsDeps {
 export type Windows = ReturnType<typeof createWindows>
 
 /** Knows which editions the same user has open in other windows of this browser. */
-export function createWindows ({ channel, uid, onChange }: WindowsDeps) {
+export function createWindows({ channel, uid, onChange }: WindowsDeps) {
   const from = String(Math.random())
-  const others = new Map<string, { id: string, heardAt: number }>()
+  const others = new Map<string, { id: string; heardAt: number }>()
   let shownId: string | undefined
 
-  function say (isAsking: boolean): void {
+  function say(isAsking: boolean): void {
     channel.postMessage({ uid, from, id: shownId, isAsking })
   }
 
@@ -40,16 +40,21 @@ export function createWindows ({ channel, uid, onChange }: WindowsDeps) {
     if (data.isAsking && shownId !== undefined) say(false)
     onChange()
   }
-  setInterval(() => { if (shownId !== undefined) say(false) }, BEAT_MS)
+  setInterval(() => {
+    if (shownId !== undefined) say(false)
+  }, BEAT_MS)
 
   return {
     /** This window shows an edition, or none. */
-    show (id: string | undefined): void {
+    show(id: string | undefined): void {
       if (id === shownId) return
       shownId = id
       say(id !== undefined)
     },
     /** Whether another window shows this edition. */
-    isElsewhere: (id: string): boolean => [...others.values()].some((other) => other.id === id && Date.now() - other.heardAt < SILENT_MS)
+    isElsewhere: (id: string): boolean =>
+      [...others.values()].some(
+        (other) => other.id === id && Date.now() - other.heardAt < SILENT_MS
+      )
   }
 }

@@ -26,25 +26,27 @@ const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVers
  * one of them was refused, and deleting a referenced entity does not clear what refers to it. Personal answers
  * (access.ts) are not for it.
  */
-export function createCache (settings: { readonly lateReads: boolean }): Cache {
-  const answers = new Map<string, { uuid: string, body: object }>()
+export function createCache(settings: { readonly lateReads: boolean }): Cache {
+  const answers = new Map<string, { uuid: string; body: object }>()
   const wide = new Set<string>()
   const late = new Map<string, number>()
   const orders = new Map<string, Set<string>>()
   const key = (viewer: Viewer, path: string, query: PhpQuery) => {
-    const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
-    const part = Object.fromEntries(names.map(name => [name, query[name]!]))
+    const names = Object.keys(query)
+      .filter((name) => wide.has(path) || meaningful.includes(name))
+      .sort()
+    const part = Object.fromEntries(names.map((name) => [name, query[name]!]))
     return [viewer.admin, [...viewer.permissions].sort().join(), path, buildQuery(part)].join(' ')
   }
   return {
     get: (viewer, path, query) => answers.get(key(viewer, path, query))?.body,
     set: (viewer, path, query, uuid, body) => answers.set(key(viewer, path, query), { uuid, body }),
-    widen: path => wide.add(path),
+    widen: (path) => wide.add(path),
     inOrder: (uuid, names) => {
       const order = orders.get(uuid) ?? new Set()
       orders.set(uuid, order)
       for (const name of names) order.add(name)
-      return [...order].filter(name => names.includes(name))
+      return [...order].filter((name) => names.includes(name))
     },
     forget: ({ uuid, revision }) => {
       orders.delete(uuid)
@@ -52,6 +54,6 @@ export function createCache (settings: { readonly lateReads: boolean }): Cache {
       if (!settings.lateReads) late.delete(uuid)
       else if (!late.has(uuid)) late.set(uuid, revision)
     },
-    late: uuid => late.get(uuid)
+    late: (uuid) => late.get(uuid)
   }
 }

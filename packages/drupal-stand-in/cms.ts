@@ -27,7 +27,7 @@ export interface CmsContent {
   passwords: Record<string, string>
   entities: Seed[]
   /** Public files by their path below sites/default/files. */
-  files?: Record<string, { type: string, body: string }>
+  files?: Record<string, { type: string; body: string }>
 }
 
 /** One answered request: `GET /jsonapi/… 200`, with the user's name or an empty string. */
@@ -66,12 +66,17 @@ const keptLines = 1000
 
 const PUBLIC_FILES = /^\/sites\/default\/files\//
 
-const common = { 'cache-control': 'must-revalidate, no-cache, private', 'content-language': 'en', expires: 'Sun, 19 Nov 1978 05:00:00 GMT' }
+const common = {
+  'cache-control': 'must-revalidate, no-cache, private',
+  'content-language': 'en',
+  expires: 'Sun, 19 Nov 1978 05:00:00 GMT'
+}
 
-const notFoundPage = '<!DOCTYPE html>\n<html lang="en" dir="ltr">\n  <head><title>Page not found</title></head>\n' +
+const notFoundPage =
+  '<!DOCTYPE html>\n<html lang="en" dir="ltr">\n  <head><title>Page not found</title></head>\n' +
   '  <body><h1>Page not found</h1><p>The requested page could not be found.</p></body>\n</html>\n'
 
-async function bodyOf (request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
@@ -81,8 +86,22 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
  * A stand-in for a Drupal site with JSON:API, in memory. It answers as strictly and as oddly as a real Drupal 10.1
  * was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
  */
-export function createCms ({ content, now = Date.now, basePath = '', onRequest = () => {}, ...switches }: CmsOptions): Cms {
-  const settings: SiteSwitches = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, lateReads: false, maxAge: 0, ...switches }
+export function createCms({
+  content,
+  now = Date.now,
+  basePath = '',
+  onRequest = () => {},
+  ...switches
+}: CmsOptions): Cms {
+  const settings: SiteSwitches = {
+    readOnly: false,
+    maintenance: false,
+    filterAccess: true,
+    includeCount: false,
+    lateReads: false,
+    maxAge: 0,
+    ...switches
+  }
   const requestLines: string[] = []
   let requests = 0
   let host = 'http://127.0.0.1'
@@ -102,28 +121,58 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
   const answer = (path: string, request: Incoming, address: string): CmsAnswer => {
     const route = findRoute(site, path)
     if (route && route.kind !== 'page') return answerJsonApi(site, login, route, request)
-    const earlyAnswer = route && (answerSession(login, path, request, address) ?? answerRest(site, login, path, request))
+    const earlyAnswer =
+      route &&
+      (answerSession(login, path, request, address) ?? answerRest(site, login, path, request))
     if (earlyAnswer) return earlyAnswer
-    const file = PUBLIC_FILES.test(path) ? content.files?.[decodeURIComponent(path.replace(PUBLIC_FILES, ''))] : undefined
-    if (file) return { status: 200, headers: { 'content-type': file.type, 'cache-control': 'max-age=3600, public' }, body: file.body }
-    if (route && request.query._format === 'json') throw new CmsError(404, `No route found for "${request.method} ${request.url}"`)
-    return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
+    const file = PUBLIC_FILES.test(path)
+      ? content.files?.[decodeURIComponent(path.replace(PUBLIC_FILES, ''))]
+      : undefined
+    if (file) {
+      return {
+        status: 200,
+        headers: { 'content-type': file.type, 'cache-control': 'max-age=3600, public' },
+        body: file.body
+      }
+    }
+    if (route && request.query._format === 'json') {
+      throw new CmsError(404, `No route found for "${request.method} ${request.url}"`)
+    }
+    return {
+      status: 404,
+      headers: { 'content-type': 'text/html; charset=UTF-8' },
+      body: notFoundPage
+    }
   }
 
   const fail = (error: unknown, path: string, request: Incoming): CmsAnswer => {
     if (!(error instanceof CmsError)) throw error
-    const isRefused = error.status === 403 && request.caller.viewer.uid === 0 && request.caller.challenged
+    const isRefused =
+      error.status === 403 && request.caller.viewer.uid === 0 && request.caller.challenged
     const answer = isRefused
-      ? new CmsError(401, 'No authentication credentials provided.', { headers: { 'www-authenticate': `Basic realm="${site.name}"` } })
+      ? new CmsError(401, 'No authentication credentials provided.', {
+          headers: { 'www-authenticate': `Basic realm="${site.name}"` }
+        })
       : error
     const { resourceVersion: _, ...queryWithoutVersion } = request.query
     const via = answer.pointer === '/data' ? queryWithoutVersion : request.query
     const isJsonApi = path.startsWith('/jsonapi') && answer.status !== 406
-    if (!isJsonApi && answer.status === 500) return { status: 500, headers: { 'content-type': 'text/plain; charset=UTF-8' }, body: answer.message }
+    if (!isJsonApi && answer.status === 500) {
+      return {
+        status: 500,
+        headers: { 'content-type': 'text/plain; charset=UTF-8' },
+        body: answer.message
+      }
+    }
     return {
       status: answer.status,
-      headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...answer.headers },
-      body: isJsonApi ? errorDocument(errorObjects(answer, sortedUrl(request.url, via))) : { message: restMessage(answer) }
+      headers: {
+        'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json',
+        ...answer.headers
+      },
+      body: isJsonApi
+        ? errorDocument(errorObjects(answer, sortedUrl(request.url, via)))
+        : { message: restMessage(answer) }
     }
   }
 
@@ -134,7 +183,12 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const address = request.socket.remoteAddress ?? ''
     const caller = login.caller(request.headers, address)
     const cmsRequest: Incoming = {
-      method, url: host + target, query: parseQuery(search), headers: request.headers, caller, text: await bodyOf(request)
+      method,
+      url: host + target,
+      query: parseQuery(search),
+      headers: request.headers,
+      caller,
+      text: await bodyOf(request)
     }
     let result: CmsAnswer
     try {
@@ -143,19 +197,36 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
       result = fail(error, path, cmsRequest)
     }
     const { status, headers = {}, body } = pageCache(result, cmsRequest, request.url ?? '/')
-    const type = body === undefined ? {} : { 'content-type': path.startsWith('/jsonapi') ? 'application/vnd.api+json' : 'application/json' }
+    const type =
+      body === undefined
+        ? {}
+        : {
+            'content-type': path.startsWith('/jsonapi')
+              ? 'application/vnd.api+json'
+              : 'application/json'
+          }
     const stale = caller.staleCookie ? { 'set-cookie': caller.staleCookie } : {}
     requests++
     if (requestLines.push(`${method} ${request.url} ${status}`) > keptLines) requestLines.shift()
     onRequest({ method, url: request.url ?? '/', status, user: caller.viewer.name })
     response.writeHead(status, { ...common, ...type, ...stale, ...headers })
-    response.end(method === 'HEAD' || body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
+    response.end(
+      method === 'HEAD' || body === undefined
+        ? undefined
+        : typeof body === 'string'
+          ? body
+          : JSON.stringify(body)
+    )
   }
 
   const server = createServer((request, response) => {
-    handle(request, response).catch(error => {
-      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain; charset=UTF-8' })
-      response.end(`The stand-in itself failed: ${error instanceof Error ? error.stack : String(error)}`)
+    handle(request, response).catch((error) => {
+      if (!response.headersSent) {
+        response.writeHead(500, { 'content-type': 'text/plain; charset=UTF-8' })
+      }
+      response.end(
+        `The stand-in itself failed: ${error instanceof Error ? error.stack : String(error)}`
+      )
     })
   })
 
@@ -172,7 +243,9 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
       server.closeAllConnections()
       await once(server, 'close')
     },
-    get requests () { return requests },
+    get requests() {
+      return requests
+    },
     requestLines,
     settings
   }

@@ -6,16 +6,27 @@ export interface OmittedEntity {
   detail: string
 }
 
-const jsonapi = { version: '1.0', meta: { links: { self: { href: 'http://jsonapi.org/format/1.0/' } } } }
+const jsonapi = {
+  version: '1.0',
+  meta: { links: { self: { href: 'http://jsonapi.org/format/1.0/' } } }
+}
 
 const help = 'https://www.drupal.org/docs/8/modules/json-api/filtering#filters-access-control'
 
-const salt = () => randomBytes(8).toString('base64').replace(/[^a-zA-Z0-9]/g, '').padEnd(7, 'x').slice(0, 7)
+const salt = () =>
+  randomBytes(8)
+    .toString('base64')
+    .replace(/[^a-zA-Z0-9]/g, '')
+    .padEnd(7, 'x')
+    .slice(0, 7)
 
 /** `meta.omitted`, whose link keys are random in every answer. */
-export function omittedMeta (omissions: OmittedEntity[]): Record<string, unknown> {
+export function omittedMeta(omissions: OmittedEntity[]): Record<string, unknown> {
   if (omissions.length === 0) return {}
-  const items = omissions.map(({ href, detail }) => [`item--${salt()}`, { href, meta: { rel: 'item', detail } }])
+  const items = omissions.map(({ href, detail }) => [
+    `item--${salt()}`,
+    { href, meta: { rel: 'item', detail } }
+  ])
   return {
     omitted: {
       detail: 'Some resources have been omitted because of insufficient authorization.',
@@ -32,7 +43,7 @@ export interface Parts {
 }
 
 /** A whole JSON:API document; `meta` and `included` are left out when empty. */
-export function document ({ data, meta = {}, links, included = [] }: Parts): object {
+export function document({ data, meta = {}, links, included = [] }: Parts): object {
   return {
     jsonapi,
     data,

@@ -21,7 +21,7 @@ export class CmsError extends Error {
   violations: Violation[]
   info: string | undefined
 
-  constructor (status: number, detail: string, details: ErrorOptions = {}) {
+  constructor(status: number, detail: string, details: ErrorOptions = {}) {
     super(detail)
     this.status = status
     this.pointer = details.pointer
@@ -33,7 +33,7 @@ export class CmsError extends Error {
 
 const rfc2616 = 'http://www.w3.org/Protocols/rfc2616/rfc2616-sec10.html#sec10.'
 
-const kinds: Record<number, { title: string, section?: string }> = {
+const kinds: Record<number, { title: string; section?: string }> = {
   400: { title: 'Bad Request', section: '4.1' },
   401: { title: 'Unauthorized', section: '4.2' },
   403: { title: 'Forbidden', section: '4.4' },
@@ -50,20 +50,34 @@ const kinds: Record<number, { title: string, section?: string }> = {
 
 /** The `message` of core REST: the detail, and for a failed validation one line per violation. */
 export const restMessage = ({ message, violations }: CmsError): string =>
-  violations.length === 0 ? message : `${message}\n${violations.map(one => `${one.path}: ${one.message}\n`).join('')}`
+  violations.length === 0
+    ? message
+    : `${message}\n${violations.map((one) => `${one.path}: ${one.message}\n`).join('')}`
 
 /**
  * The `errors` member of a JSON:API answer: one object per violation without links, or a single one with
  * `links.via` and (not for 422) `links.info`, as jsonapi's HttpExceptionNormalizer and its 422 child build them.
  */
-export function errorObjects (error: CmsError, via: string): object[] {
+export function errorObjects(error: CmsError, via: string): object[] {
   const { title, section } = kinds[error.status] ?? { title: 'Error' }
   const status = String(error.status)
   if (error.violations.length > 0) {
-    return error.violations.map(({ path, message, pointer }) =>
-      ({ title, status, detail: path === '' ? message : `${path}: ${message}`, source: { pointer } }))
+    return error.violations.map(({ path, message, pointer }) => ({
+      title,
+      status,
+      detail: path === '' ? message : `${path}: ${message}`,
+      source: { pointer }
+    }))
   }
   const info = error.info ?? (section && rfc2616 + section)
   const links = { via: { href: via }, ...(info ? { info: { href: info } } : {}) }
-  return [{ title, status, detail: error.message, links, ...(error.pointer ? { source: { pointer: error.pointer } } : {}) }]
+  return [
+    {
+      title,
+      status,
+      detail: error.message,
+      links,
+      ...(error.pointer ? { source: { pointer: error.pointer } } : {})
+    }
+  ]
 }

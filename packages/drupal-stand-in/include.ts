@@ -11,19 +11,27 @@ interface Tree {
 }
 
 /** The include paths as a tree; every path is checked against the type it starts from. */
-function parseInclude (entityType: string, include: string): Tree {
+function parseInclude(entityType: string, include: string): Tree {
   const tree: Tree = {}
-  for (const path of include.split(',').filter(one => one !== '')) {
+  for (const path of include.split(',').filter((one) => one !== '')) {
     let at = tree
     let type: string | undefined = entityType
     const names = path.split('.')
     for (const [depth, name] of names.entries()) {
-      const relationships: { public: string, target?: string }[] = (entityTypes[type ?? '']?.fields ?? []).filter(isReference)
-      const field = relationships.find(one => one.public === name)
+      const relationships: { public: string; target?: string }[] = (
+        entityTypes[type ?? '']?.fields ?? []
+      ).filter(isReference)
+      const field = relationships.find((one) => one.public === name)
       if (!field) {
         const nested = depth > 0 ? `\`${path}\` is not a valid include path. ` : ''
-        const possible = relationships.length > 0 ? ` Possible values: ${relationships.map(one => one.public).join(', ')}.` : ''
-        throw new CmsError(400, `${nested}\`${name}\` is not a valid relationship field name.${possible}`)
+        const possible =
+          relationships.length > 0
+            ? ` Possible values: ${relationships.map((one) => one.public).join(', ')}.`
+            : ''
+        throw new CmsError(
+          400,
+          `${nested}\`${name}\` is not a valid relationship field name.${possible}`
+        )
       }
       at = at[name] ??= {}
       type = field.target
@@ -37,20 +45,34 @@ function parseInclude (entityType: string, include: string): Tree {
  * the viewer may not see goes to `omitted`.
  * @param personal called if the answer is for this viewer only
  */
-export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omissions: OmittedEntity[], personal: () => void): Entity[] {
+export function includedEntities(
+  site: Site,
+  viewer: Viewer,
+  entityType: string,
+  primary: Entity[],
+  include: string,
+  omissions: OmittedEntity[],
+  personal: () => void
+): Entity[] {
   const entitiesByKey = new Map<string, Entity>()
   const visit = (entities: Entity[], tree: Tree): void => {
     for (const [name, inner] of Object.entries(tree)) {
       const next: Entity[] = []
       for (const entity of entities) {
-        const field = entityTypes[entity.entityType]?.fields.find(one => one.public === name)
+        const field = entityTypes[entity.entityType]?.fields.find((one) => one.public === name)
         if (!field) continue
         if (!fieldViewAccess(viewer, entity.entityType, field.name, entity).allowed) {
-          omissions.push({ href: `${resourceUrl(site, entity)}/${name}`, detail: 'The current user is not allowed to view this relationship.' })
+          omissions.push({
+            href: `${resourceUrl(site, entity)}/${name}`,
+            detail: 'The current user is not allowed to view this relationship.'
+          })
           continue
         }
         const bundleKey = entityTypes[entity.entityType]?.bundleKey
-        const ids = name === bundleKey || field.name === bundleKey ? [entity.bundle] : (entity.fields[field.name] ?? []).map(item => item.target_id)
+        const ids =
+          name === bundleKey || field.name === bundleKey
+            ? [entity.bundle]
+            : (entity.fields[field.name] ?? []).map((item) => item.target_id)
         for (const id of ids) {
           const target = site.store.byId(field.target!, id as number | string)
           if (!target || next.includes(target)) continue
@@ -58,7 +80,8 @@ export function includedEntities (site: Site, viewer: Viewer, entityType: string
           const access = entityAccess(viewer, target, 'view')
           if (access.allowed || isLabelOnly(viewer, target)) next.push(target)
           else {
-            const detail = `The current user is not allowed to GET the selected resource. ${access.reason}`.trim()
+            const detail =
+              `The current user is not allowed to GET the selected resource. ${access.reason}`.trim()
             omissions.push({ href: resourceUrl(site, target), detail })
           }
         }

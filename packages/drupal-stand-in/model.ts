@@ -1,7 +1,27 @@
 export type FieldType =
-  'integer' | 'decimal' | 'float' | 'boolean' | 'uuid' | 'language' | 'string' | 'string_long' | 'list_string' | 'email' |
-  'created' | 'changed' | 'timestamp' | 'datetime' | 'date' | 'text_long' | 'text_with_summary' | 'link' | 'file_uri' |
-  'entity_reference' | 'image' | 'path' | 'comment'
+  | 'integer'
+  | 'decimal'
+  | 'float'
+  | 'boolean'
+  | 'uuid'
+  | 'language'
+  | 'string'
+  | 'string_long'
+  | 'list_string'
+  | 'email'
+  | 'created'
+  | 'changed'
+  | 'timestamp'
+  | 'datetime'
+  | 'date'
+  | 'text_long'
+  | 'text_with_summary'
+  | 'link'
+  | 'file_uri'
+  | 'entity_reference'
+  | 'image'
+  | 'path'
+  | 'comment'
 
 /** One field of an entity type: its own name, its name in JSON:API, and its rules. */
 export interface Field {
@@ -32,12 +52,21 @@ export interface EntityType {
 
 type Rules = Partial<Omit<Field, 'name' | 'type'>>
 
-const field = (name: string, type: FieldType, rules: Rules = {}): Field =>
-  ({ name, type, public: name, label: name, many: false, required: false, unique: false, ...rules })
+const field = (name: string, type: FieldType, rules: Rules = {}): Field => ({
+  name,
+  type,
+  public: name,
+  label: name,
+  many: false,
+  required: false,
+  unique: false,
+  ...rules
+})
 
 const internal = (name: string) => field(name, 'integer', { public: `drupal_internal__${name}` })
 
-const reference = (name: string, target: string, rules: Rules = {}) => field(name, 'entity_reference', { target, ...rules })
+const reference = (name: string, target: string, rules: Rules = {}) =>
+  field(name, 'entity_reference', { target, ...rules })
 
 const editionFields: Field[] = [
   reference('field_articles', 'node', { many: true, targetBundle: 'article', label: 'Articles' }),
@@ -193,39 +222,75 @@ const user: EntityType = {
 }
 
 /** The content entity types of the site; every other type is configuration and has no fields of its own. */
-export const entityTypes: Record<string, EntityType> = { publisher_container: publisherContainer, node, taxonomy_term: taxonomyTerm, file, user }
+export const entityTypes: Record<string, EntityType> = {
+  publisher_container: publisherContainer,
+  node,
+  taxonomy_term: taxonomyTerm,
+  file,
+  user
+}
 
 /** Whether the field is a relationship of JSON:API rather than an attribute. */
-export const isReference = (one: Field): boolean => one.type === 'entity_reference' || one.type === 'image'
+export const isReference = (one: Field): boolean =>
+  one.type === 'entity_reference' || one.type === 'image'
 
 /** Properties of an item that may be sent, in Drupal's order; a single one is left out of JSON:API's attributes. */
-export function writableProperties (field: Field): string[] {
+export function writableProperties(field: Field): string[] {
   switch (field.type) {
-    case 'entity_reference': return ['target_id', 'entity']
-    case 'image': return ['target_id', 'entity', 'alt', 'title', 'width', 'height']
-    case 'text_long': return ['value', 'format']
-    case 'text_with_summary': return ['value', 'format', 'summary']
-    case 'link': return ['uri', 'title', 'options']
-    case 'path': return ['alias', 'pid', 'langcode']
-    case 'language': return ['value', 'language']
-    case 'file_uri': return ['value']
-    case 'comment': return ['status', 'cid', 'last_comment_timestamp', 'last_comment_name', 'last_comment_uid', 'comment_count']
-    default: return ['value']
+    case 'entity_reference':
+      return ['target_id', 'entity']
+    case 'image':
+      return ['target_id', 'entity', 'alt', 'title', 'width', 'height']
+    case 'text_long':
+      return ['value', 'format']
+    case 'text_with_summary':
+      return ['value', 'format', 'summary']
+    case 'link':
+      return ['uri', 'title', 'options']
+    case 'path':
+      return ['alias', 'pid', 'langcode']
+    case 'language':
+      return ['value', 'language']
+    case 'file_uri':
+      return ['value']
+    case 'comment':
+      return [
+        'status',
+        'cid',
+        'last_comment_timestamp',
+        'last_comment_name',
+        'last_comment_uid',
+        'comment_count'
+      ]
+    default:
+      return ['value']
   }
 }
 
 /** Properties that a filter path may, and for more than one must, end with. */
-export function filterProperties (field: Field): string[] {
+export function filterProperties(field: Field): string[] {
   switch (field.type) {
-    case 'text_long': return ['value', 'format', 'processed']
-    case 'text_with_summary': return ['value', 'format', 'processed', 'summary']
+    case 'text_long':
+      return ['value', 'format', 'processed']
+    case 'text_with_summary':
+      return ['value', 'format', 'processed', 'summary']
     case 'link':
     case 'path':
-    case 'comment': return writableProperties(field)
-    case 'file_uri': return ['value', 'url']
-    default: return ['value']
+    case 'comment':
+      return writableProperties(field)
+    case 'file_uri':
+      return ['value', 'url']
+    default:
+      return ['value']
   }
 }
 
 /** The property that a bare value stands for. */
-export const mainProperty = (one: Field): string => one.type === 'link' ? 'uri' : one.type === 'path' ? 'alias' : isReference(one) ? 'target_id' : 'value'
+export const mainProperty = (one: Field): string =>
+  one.type === 'link'
+    ? 'uri'
+    : one.type === 'path'
+      ? 'alias'
+      : isReference(one)
+        ? 'target_id'
+        : 'value'

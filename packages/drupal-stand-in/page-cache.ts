@@ -6,7 +6,9 @@ import type { Site } from './site.ts'
  * public and have the second of their rendering as ETag. The answer is 304 only if both conditions are sent and match.
  * Answers to users who are logged in have none of these headers.
  */
-export function createPageCache (site: Site): (answer: CmsAnswer, incoming: Incoming, url: string) => CmsAnswer {
+export function createPageCache(
+  site: Site
+): (answer: CmsAnswer, incoming: Incoming, url: string) => CmsAnswer {
   const renderTimes = new Map<string, number>()
   return (answer, { method, headers, caller }, url) => {
     if (method !== 'GET' && method !== 'HEAD') {
@@ -19,7 +21,9 @@ export function createPageCache (site: Site): (answer: CmsAnswer, incoming: Inco
     renderTimes.set(url, second)
     const [etag, modified] = [`"${second}"`, new Date(second * 1000).toUTCString()]
     const common = { 'cache-control': `max-age=${maxAge}, public`, vary: 'Cookie' }
-    if (headers['if-none-match'] === etag && headers['if-modified-since'] === modified) return { status: 304, headers: common }
+    if (headers['if-none-match'] === etag && headers['if-modified-since'] === modified) {
+      return { status: 304, headers: common }
+    }
     return { ...answer, headers: { ...answer.headers, ...common, etag, 'last-modified': modified } }
   }
 }

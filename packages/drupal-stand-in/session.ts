@@ -13,9 +13,16 @@ const parseJson = (text: string): unknown => {
 }
 
 /** Answers the addresses of the cookie session: login, its status, tokens and logout; undefined for any other path. */
-export function answerSession (login: Login, path: string, { method, query, caller, text }: Incoming, address: string): CmsAnswer | undefined {
+export function answerSession(
+  login: Login,
+  path: string,
+  { method, query, caller, text }: Incoming,
+  address: string
+): CmsAnswer | undefined {
   const wantsJson = query._format === 'json'
-  if (path === '/session/token' && method === 'GET') return { status: 200, headers: plain, body: login.token(caller) }
+  if (path === '/session/token' && method === 'GET') {
+    return { status: 200, headers: plain, body: login.token(caller) }
+  }
   if (path === '/user/login_status' && method === 'GET' && wantsJson) {
     return { status: 200, headers: plain, body: caller.viewer.uid === 0 ? '0' : '1' }
   }

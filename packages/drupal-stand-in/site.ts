@@ -35,37 +35,87 @@ export interface Site {
   now: () => number
 }
 
-const configurationTypes = ['action', 'base_field_override', 'block', 'block_content_type', 'comment_type', 'contact_form', 'date_format',
-  'editor', 'entity_form_display', 'entity_form_mode', 'entity_view_display', 'entity_view_mode', 'field_config', 'field_storage_config',
-  'filter_format', 'image_style', 'menu', 'node_type', 'publisher_container_type', 'rest_resource_config', 'search_page', 'shortcut_set',
-  'taxonomy_vocabulary', 'tour', 'user_role', 'view']
+const configurationTypes = [
+  'action',
+  'base_field_override',
+  'block',
+  'block_content_type',
+  'comment_type',
+  'contact_form',
+  'date_format',
+  'editor',
+  'entity_form_display',
+  'entity_form_mode',
+  'entity_view_display',
+  'entity_view_mode',
+  'field_config',
+  'field_storage_config',
+  'filter_format',
+  'image_style',
+  'menu',
+  'node_type',
+  'publisher_container_type',
+  'rest_resource_config',
+  'search_page',
+  'shortcut_set',
+  'taxonomy_vocabulary',
+  'tour',
+  'user_role',
+  'view'
+]
 
-const otherTypes = ['block_content--basic', 'comment--comment', 'contact_message--feedback', 'contact_message--personal',
-  'menu_link_content--menu_link_content', 'path_alias--path_alias', 'shortcut--default']
+const otherTypes = [
+  'block_content--basic',
+  'comment--comment',
+  'contact_message--feedback',
+  'contact_message--personal',
+  'menu_link_content--menu_link_content',
+  'path_alias--path_alias',
+  'shortcut--default'
+]
 
 /** Every resource type of the site ("node--article"), sorted; the bundles of editions are those that exist. */
-export function resourceTypes (site: Site): string[] {
-  const bundles = site.store.all('publisher_container_type').map(type => `publisher_container--${type.id}`)
-  const configuration = configurationTypes.map(type => `${type}--${type}`)
-  return [...configuration, ...otherTypes, ...bundles, 'node--article', 'node--page', 'taxonomy_term--sections',
-    'taxonomy_term--tags', 'file--file', 'user--user'].sort()
+export function resourceTypes(site: Site): string[] {
+  const bundles = site.store
+    .all('publisher_container_type')
+    .map((type) => `publisher_container--${type.id}`)
+  const configuration = configurationTypes.map((type) => `${type}--${type}`)
+  return [
+    ...configuration,
+    ...otherTypes,
+    ...bundles,
+    'node--article',
+    'node--page',
+    'taxonomy_term--sections',
+    'taxonomy_term--tags',
+    'file--file',
+    'user--user'
+  ].sort()
 }
 
 /** Whether the type is configuration, which JSON:API only ever reads. */
-export const isConfiguration = (entityType: string): boolean => configurationTypes.includes(entityType)
+export const isConfiguration = (entityType: string): boolean =>
+  configurationTypes.includes(entityType)
 
 /** Whether the type keeps revisions, so that its links carry a version. */
-export const isRevisionable = (entityType: string): boolean => entityTypes[entityType]?.revisionKey !== undefined
+export const isRevisionable = (entityType: string): boolean =>
+  entityTypes[entityType]?.revisionKey !== undefined
 
 /** The allowed values of the list field that tells kinds of edition apart, from its storage's settings. */
-export function editionTypes (site: Site): string[] {
-  const storage = site.store.all('field_storage_config').find(one =>
-    one.config?.entity_type === 'publisher_container' && one.config.field_name === 'field_publisher_edition_type')
-  const settings = storage?.config?.settings as { allowed_values?: Record<string, string> } | undefined
+export function editionTypes(site: Site): string[] {
+  const storage = site.store
+    .all('field_storage_config')
+    .find(
+      (one) =>
+        one.config?.entity_type === 'publisher_container' &&
+        one.config.field_name === 'field_publisher_edition_type'
+    )
+  const settings = storage?.config?.settings as
+    { allowed_values?: Record<string, string> } | undefined
   return Object.keys(settings?.allowed_values ?? {})
 }
 
 /** The address of a resource in JSON:API, without a query. */
-export function resourceUrl (site: Site, entity: Entity, bundle = entity.bundle): string {
+export function resourceUrl(site: Site, entity: Entity, bundle = entity.bundle): string {
   return `${site.origin()}/jsonapi/${entity.entityType}/${bundle}/${entity.uuid}`
 }

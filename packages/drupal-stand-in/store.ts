@@ -38,18 +38,27 @@ export interface Store {
   remove: (entity: Entity) => void
 }
 
-const mains = new Map(Object.values(entityTypes).flatMap(type => type.fields.map(field => [`${type.id} ${field.name}`, mainProperty(field)])))
+const mains = new Map(
+  Object.values(entityTypes).flatMap((type) =>
+    type.fields.map((field) => [`${type.id} ${field.name}`, mainProperty(field)])
+  )
+)
 
 const items = (entityType: string, name: string, value: unknown): Item[] => {
   const main = mains.get(`${entityType} ${name}`)
   if (main === undefined) throw new Error(`${entityType} has no field ${name}`)
   if (value === null || value === undefined) return []
   const list = Array.isArray(value) ? value : [value]
-  return list.map(one => typeof one === 'object' && one !== null ? one : { [main]: one })
+  return list.map((one) => (typeof one === 'object' && one !== null ? one : { [main]: one }))
 }
 
 const defaults: Record<string, Record<string, unknown>> = {
-  publisher_container: { langcode: 'en', status: true, default_langcode: true, revision_translation_affected: true },
+  publisher_container: {
+    langcode: 'en',
+    status: true,
+    default_langcode: true,
+    revision_translation_affected: true
+  },
   node: {
     langcode: 'en',
     status: true,
@@ -58,7 +67,14 @@ const defaults: Record<string, Record<string, unknown>> = {
     default_langcode: true,
     revision_translation_affected: true,
     path: { alias: null, pid: null, langcode: 'en' },
-    comment: { status: 2, cid: 0, last_comment_timestamp: 0, last_comment_name: null, last_comment_uid: 0, comment_count: 0 }
+    comment: {
+      status: 2,
+      cid: 0,
+      last_comment_timestamp: 0,
+      last_comment_name: null,
+      last_comment_uid: 0,
+      comment_count: 0
+    }
   },
   taxonomy_term: {
     langcode: 'en',
@@ -70,36 +86,60 @@ const defaults: Record<string, Record<string, unknown>> = {
     path: { alias: null, pid: null, langcode: 'en' }
   },
   file: { langcode: 'en', filemime: 'image/png', filesize: 282, status: true },
-  user: { langcode: 'en', preferred_langcode: 'en', timezone: 'Europe/Berlin', status: true, default_langcode: true }
+  user: {
+    langcode: 'en',
+    preferred_langcode: 'en',
+    timezone: 'Europe/Berlin',
+    status: true,
+    default_langcode: true
+  }
 }
 
-const defaultItems = new Map(Object.entries(defaults).map(([entityType, given]) =>
-  [entityType, Object.fromEntries(Object.entries(given).map(([name, value]) => [name, items(entityType, name, value)]))]))
+const defaultItems = new Map(
+  Object.entries(defaults).map(([entityType, given]) => [
+    entityType,
+    Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name, items(entityType, name, value)])
+    )
+  ])
+)
 
 /** The fields that an entity of that type has when nobody gave them, as items. */
-export const defaultFields = (entityType: string): Record<string, Item[]> => ({ ...defaultItems.get(entityType) })
+export const defaultFields = (entityType: string): Record<string, Item[]> => ({
+  ...defaultItems.get(entityType)
+})
 
 const entities = new WeakMap<Seed, Entity>()
 
 /** The entity of a seed: the same one for every store that begins with it, as entities are only ever replaced. */
-function entityOf (seed: Seed): Entity {
+function entityOf(seed: Seed): Entity {
   const earlier = entities.get(seed)
   if (earlier) return earlier
   const [entityType = '', bundle = ''] = seed.type.split('--')
   const fields = defaultFields(entityType)
-  for (const [name, value] of Object.entries(seed.fields ?? {})) fields[name] = items(entityType, name, value)
+  for (const [name, value] of Object.entries(seed.fields ?? {})) {
+    fields[name] = items(entityType, name, value)
+  }
   const revision = seed.revision ?? (typeof seed.id === 'number' ? seed.id : 0)
-  const entity = { entityType, bundle, uuid: seed.uuid ?? randomUUID(), id: seed.id, revision, fields, ...(seed.config ? { config: seed.config } : {}) }
+  const entity = {
+    entityType,
+    bundle,
+    uuid: seed.uuid ?? randomUUID(),
+    id: seed.id,
+    revision,
+    fields,
+    ...(seed.config ? { config: seed.config } : {})
+  }
   entities.set(seed, entity)
   return entity
 }
 
 /** The entities of the site by uuid, by id and by revision; ids and revisions only ever grow. */
-export function createStore (seeds: Seed[]): Store {
+export function createStore(seeds: Seed[]): Store {
   const types = new Map<string, Map<string, Entity>>()
   const ids = new Map<string, string>()
   const revisions = new Map<string, Map<number, Entity>>()
-  const lastIds = new Map<string, { id: number, revision: number }>()
+  const lastIds = new Map<string, { id: number; revision: number }>()
 
   const table = (entityType: string) => {
     if (!types.has(entityType)) types.set(entityType, new Map())
@@ -122,11 +162,14 @@ export function createStore (seeds: Seed[]): Store {
   for (const seed of seeds) put(entityOf(seed))
 
   return {
-    all: (entityType, bundle) => [...table(entityType).values()].filter(one => bundle === undefined || one.bundle === bundle),
+    all: (entityType, bundle) =>
+      [...table(entityType).values()].filter(
+        (one) => bundle === undefined || one.bundle === bundle
+      ),
     byUuid: (entityType, uuid) => table(entityType).get(uuid),
     byId: (entityType, id) => table(entityType).get(ids.get(`${entityType} ${id}`) ?? ''),
     revision: (entityType, revision) => revisions.get(entityType)?.get(revision),
-    insert: entity => {
+    insert: (entity) => {
       const last = lastIds.get(entity.entityType) ?? { id: 0, revision: 0 }
       return put({ ...entity, id: last.id + 1, revision: last.revision + 1 })
     },
@@ -134,7 +177,7 @@ export function createStore (seeds: Seed[]): Store {
       const revision = newRevision ? lastIds.get(entity.entityType)!.revision + 1 : entity.revision
       return put({ ...entity, revision })
     },
-    remove: entity => {
+    remove: (entity) => {
       ids.delete(`${entity.entityType} ${entity.id}`)
       table(entity.entityType).delete(entity.uuid)
       for (const [number, one] of revisions.get(entity.entityType) ?? []) {
@@ -145,8 +188,10 @@ export function createStore (seeds: Seed[]): Store {
 }
 
 /** The first item's main value of a field, or undefined. */
-export function valueOf (entity: Entity, name: string): unknown {
+export function valueOf(entity: Entity, name: string): unknown {
   const item = entity.fields[name]?.[0]
-  const field = entityTypes[entity.entityType]?.fields.find(one => one.name === name)
-  return item === undefined || field === undefined ? undefined : item[isReference(field) ? 'target_id' : mainProperty(field)]
+  const field = entityTypes[entity.entityType]?.fields.find((one) => one.name === name)
+  return item === undefined || field === undefined
+    ? undefined
+    : item[isReference(field) ? 'target_id' : mainProperty(field)]
 }

@@ -17,18 +17,26 @@ const pathOf = (id: string, type = 'publisher_container') => `/api/cloud/data-st
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
 
-async function open (t: Test, endpoint: string, env: Record<string, string> = {}) {
+async function open(t: Test, endpoint: string, env: Record<string, string> = {}) {
   const cms: Cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const CMS_URL = await cms.listen()
   const start = async (more: Record<string, string> = {}) => {
-    const app = await build(t, { AUTH: 'drupal', CMS_URL, DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100', EVENTS_HEARTBEAT_SECONDS: '1', ...env, ...more })
+    const app = await build(t, {
+      AUTH: 'drupal',
+      CMS_URL,
+      DYNAMODB_ENDPOINT: endpoint,
+      EVENTS_POLL_MS: '100',
+      EVENTS_HEARTBEAT_SECONDS: '1',
+      ...env,
+      ...more
+    })
     return { app, send: sender(app) }
   }
-  return { cms, CMS_URL, start, ...await start() }
+  return { cms, CMS_URL, start, ...(await start()) }
 }
 
-function sender (app: FastifyInstance) {
+function sender(app: FastifyInstance) {
   return async (headers: Record<string, string>, method: Method, url: string, body?: InjectOptions['payload']) => {
     const reply = await app.inject({ method, url, headers, ...(body !== undefined && { body }) })
     return { status: reply.statusCode, body: reply.body === '' ? undefined : reply.json() }
@@ -38,18 +46,40 @@ function sender (app: FastifyInstance) {
 t.test('a refusal costs the table no request, whatever is asked', async (t) => {
   const engine = await startFakeEngine(t)
   const { cms, send, start } = await open(t, engine.endpoint)
-  const HIDDEN = { status: 404, body: { success: false, message: /^Error: There is no publisher_container \d+, or you may not see it$/, error: { name: 'NotFoundError', code: 'NOT_FOUND' } } }
-  const LOOK = { status: 403, body: { success: false, message: /^Error: You may see publisher_container \d+ but not edit it, so you cannot lock it$/, error: { name: 'ForbiddenError', code: 'FORBIDDEN' } } }
+  const HIDDEN = {
+    status: 404,
+    body: {
+      success: false,
+      message: /^Error: There is no publisher_container \d+, or you may not see it$/,
+      error: { name: 'NotFoundError', code: 'NOT_FOUND' }
+    }
+  }
+  const LOOK = {
+    status: 403,
+    body: {
+      success: false,
+      message: /^Error: You may see publisher_container \d+ but not edit it, so you cannot lock it$/,
+      error: { name: 'ForbiddenError', code: 'FORBIDDEN' }
+    }
+  }
   const lock = { fieldName: 'title', payload: 'x' }
   for (const method of ['POST', 'PUT'] as const) {
     t.match(await send(reader, method, pathOf(published), lock), LOOK, method)
     t.match(await send(reader, method, pathOf(hidden), lock), HIDDEN, method)
     t.match(await send(editor, method, pathOf('1', 'layout'), lock), { status: 404 }, 'a type that JSON:API does not have')
   }
-  for (const path of ['', '?fieldName=title', '/events', '/events?x=1']) t.match(await send(reader, 'GET', pathOf(hidden) + path), HIDDEN, `GET ${path}`)
+  for (const path of ['', '?fieldName=title', '/events', '/events?x=1']) {
+    t.match(await send(reader, 'GET', pathOf(hidden) + path), HIDDEN, `GET ${path}`)
+  }
   t.match(await send(reader, 'POST', `${pathOf(hidden)}/presence`, {}), HIDDEN)
   t.match(await send(reader, 'HEAD', pathOf(hidden)), { status: 404 })
-  for (const path of ['', '/events']) t.match(await send(reader, 'GET', `/api/collection/${hidden}/locks${path}`), { status: 404, body: { code: 'NOT_FOUND', statusCode: 404 } }, `the board${path}`)
+  for (const path of ['', '/events']) {
+    t.match(
+      await send(reader, 'GET', `/api/collection/${hidden}/locks${path}`),
+      { status: 404, body: { code: 'NOT_FOUND', statusCode: 404 } },
+      `the board${path}`
+    )
+  }
   const { send: byAdmin } = await start({ AUTH_ADMINS: '4' })
   t.match(await byAdmin(reader, 'DELETE', `${pathOf(published)}?uid=2`), LOOK, 'an administrator who may not edit')
   t.match(await byAdmin(reader, 'DELETE', `${pathOf(hidden)}?uid=2`), HIDDEN)
@@ -63,14 +93,21 @@ t.test('a refusal costs the table no request, whatever is asked', async (t) => {
   t.match(await send(reader, 'GET', pathOf(published)), { status: 200 })
   t.strictSame(engine.operations.toSorted(), ['PutItem', 'Query'])
   await cms.close()
-  t.match(await byAdmin(reader, 'GET', `${pathOf('999')}/drafts?uid=2`), { status: 503, body: { error: { code: 'AUTH_UNAVAILABLE' } } }, 'what Drupal was not asked before it went away')
+  t.match(
+    await byAdmin(reader, 'GET', `${pathOf('999')}/drafts?uid=2`),
+    { status: 503, body: { error: { code: 'AUTH_UNAVAILABLE' } } },
+    'what Drupal was not asked before it went away'
+  )
 })
 
 t.test('a read-only JSON:API is told of, and settings take the place of questions', async (t) => {
   const engine = await startFakeEngine(t)
   const { cms, start, send } = await open(t, engine.endpoint)
   cms.settings.readOnly = true
-  t.match(await send(editor, 'POST', pathOf(published), { fieldName: 'title' }), { status: 502, body: { success: false, error: { code: 'CMS_READ_ONLY', message: /AUTH_EDITORS$/ } } })
+  t.match(await send(editor, 'POST', pathOf(published), { fieldName: 'title' }), {
+    status: 502,
+    body: { success: false, error: { code: 'CMS_READ_ONLY', message: /AUTH_EDITORS$/ } }
+  })
   t.strictSame(engine.operations, [])
   const { send: named } = await start({ AUTH_EDITORS: '2', AUTH_OPEN_TYPES: 'layout' })
   t.equal((await named(editor, 'POST', pathOf(published), { fieldName: 'title' })).status, 200)
@@ -88,7 +125,10 @@ t.test('whoever loses the right to an entity keeps his own drafts and may releas
   for (const fieldName of ['a', 'b']) t.equal((await send(editor, 'PUT', path, lock(fieldName))).status, 200)
 
   t.equal((await send(reader, 'GET', path)).status, 404)
-  const drafts = async () => (await send(reader, 'GET', `${path}/drafts`)).body.data.Items.map(({ fieldName, payload }: { fieldName: string, payload: string }) => `${fieldName}: ${payload}`).sort()
+  const drafts = async () =>
+    (await send(reader, 'GET', `${path}/drafts`)).body.data.Items.map(
+      ({ fieldName, payload }: { fieldName: string; payload: string }) => `${fieldName}: ${payload}`
+    ).sort()
   t.strictSame(await drafts(), ['a: text of a', 'b: text of b'])
   t.match(await send(reader, 'GET', `${path}/drafts?uid=2`), { status: 403 })
   t.equal((await send(reader, 'DELETE', `${path}/drafts?fieldName=a`)).status, 200)
@@ -98,11 +138,17 @@ t.test('whoever loses the right to an entity keeps his own drafts and may releas
   t.strictSame(await send(reader, 'DELETE', `${path}?fieldName=nobodys`), done, 'which reads as if there were none')
   t.strictSame(await send(reader, 'DELETE', `${path}?fieldName=c`), done)
   t.strictSame(await send(reader, 'POST', `${path}/release`, { uid: '4' }), done)
-  t.strictSame((await send(editor, 'GET', path)).body.data.Items.map(({ fieldName }: { fieldName: string }) => fieldName), ['a', 'b'])
+  t.strictSame(
+    (await send(editor, 'GET', path)).body.data.Items.map(({ fieldName }: { fieldName: string }) => fieldName),
+    ['a', 'b']
+  )
   t.match(await send(reader, 'DELETE', `${path}?fieldName=a&uid=2`), { status: 403 })
 
   t.equal((await before(reader, 'POST', pathOf(published), lock('title'))).status, 200)
-  t.match(await send(editor, 'DELETE', `${pathOf(published)}?fieldName=title`), { status: 403, body: { error: { code: 'FORBIDDEN', lock: { fieldName: 'title', userData: { uid: '4', name: 'reader' } } } } })
+  t.match(await send(editor, 'DELETE', `${pathOf(published)}?fieldName=title`), {
+    status: 403,
+    body: { error: { code: 'FORBIDDEN', lock: { fieldName: 'title', userData: { uid: '4', name: 'reader' } } } }
+  })
   const { send: administered } = await start({ AUTH_ADMINS: '1, 2, 4' })
   t.match(await administered(reader, 'DELETE', `${path}?fieldName=a`), { status: 404 }, 'an administrator from whom the edition is hidden')
   t.strictSame((await administered(reader, 'GET', `${path}/drafts`)).body.data.Count, 1, 'has his own drafts')
@@ -115,7 +161,11 @@ t.test('the names in locks are those of Drupal', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { send } = await open(t, endpoint)
   for (const method of ['POST', 'PUT'] as const) {
-    t.equal((await send(editor, method, pathOf(published), { fieldName: 'title', userData: { uid: '2', name: 'Chief Editor', desk: 'news' } })).status, 200)
+    t.equal(
+      (await send(editor, method, pathOf(published), { fieldName: 'title', userData: { uid: '2', name: 'Chief Editor', desk: 'news' } }))
+        .status,
+      200
+    )
     t.match((await send(editor, 'GET', pathOf(published))).body.data.Items, [{ userData: { uid: '2', name: 'editor', desk: 'news' } }])
   }
 })
@@ -150,13 +200,18 @@ t.test('a board leaves out what its reader may not see, and so do its events', n
   t.match(await board(admin), { data: [{ entityId: secret }, { entityId: open1 }], meta: { entities: 3, count: 2 } })
   t.match(await board(reader), { data: [{ entityId: open1 }], meta: { count: 1 } })
   const again = await openEvents(t, `${url}/api/collection/${id}/locks/events`, reader)
-  const { data: { data } } = await again.next()
+  const {
+    data: { data }
+  } = await again.next()
   t.match(data, [{ entityId: open1 }])
   t.equal(data.length, 1)
 
   t.match(await all.next(), { event: 'locked', data: { entityId: open1 } })
   t.equal((await send(reader, 'POST', `${pathOf(id)}/presence`, {})).status, 202, 'who may see and not edit looks on')
-  t.match([await events.next(), await all.next()], [{ event: 'present', data: { entityId: id, userData: { name: 'reader' } } }, { event: 'present' }])
+  t.match(
+    [await events.next(), await all.next()],
+    [{ event: 'present', data: { entityId: id, userData: { name: 'reader' } } }, { event: 'present' }]
+  )
 
   const account = await start({ CMS_AUTH: 'basic', CMS_USER: 'admin', CMS_PASSWORD: 'admin' })
   t.match(await account.send(reader, 'GET', `/api/collection/${hidden}/locks`), { status: 404 }, 'whatever a service account may see')
@@ -192,7 +247,9 @@ t.test('events end once the entity is hidden from who gets them, and not while t
   cms.settings.maintenance = false
   later += 61_000
   const { status } = await fetch(`${CMS_URL}/jsonapi/${type.replace('--', '/')}/${uuid}`, {
-    method: 'PATCH', headers: { ...admin, 'content-type': 'application/vnd.api+json' }, body: JSON.stringify({ data: { type, id: uuid, attributes: { status: false } } })
+    method: 'PATCH',
+    headers: { ...admin, 'content-type': 'application/vnd.api+json' },
+    body: JSON.stringify({ data: { type, id: uuid, attributes: { status: false } } })
   })
   t.equal(status, 200)
   await ofReader.ended
@@ -209,11 +266,24 @@ t.test('with AUTH=jwt a claim says who may lock, and everybody may look', needsD
   const lock = { fieldName: 'title', payload: 'x' }
   for (const method of ['POST', 'PUT'] as const) {
     t.strictSame(await send(anna, method, pathOf('1', 'node'), lock), { status: 200, body: { success: true } })
-    t.match(await send(ben, method, pathOf('1', 'node'), lock), { status: 403, body: { message: 'Error: Your token lets you look at locks, but not lock', error: { code: 'FORBIDDEN' } } })
+    t.match(await send(ben, method, pathOf('1', 'node'), lock), {
+      status: 403,
+      body: { message: 'Error: Your token lets you look at locks, but not lock', error: { code: 'FORBIDDEN' } }
+    })
   }
-  t.match(await send(ben, 'GET', pathOf('1', 'node')), { status: 200, body: { data: { Items: [{ payload: 'x', userData: { uid: '7', name: 'Anna' } }] } } })
-  t.match(await send(ben, 'DELETE', `${pathOf('1', 'node')}?fieldName=title`), { status: 403, body: { error: { lock: { userData: { uid: '7' } } } } })
-  t.equal((await send(bearer({ sub: '8', scope: 'openid' }), 'DELETE', `${pathOf('1', 'node')}?uid=8`)).status, 200, 'his own he may release')
+  t.match(await send(ben, 'GET', pathOf('1', 'node')), {
+    status: 200,
+    body: { data: { Items: [{ payload: 'x', userData: { uid: '7', name: 'Anna' } }] } }
+  })
+  t.match(await send(ben, 'DELETE', `${pathOf('1', 'node')}?fieldName=title`), {
+    status: 403,
+    body: { error: { lock: { userData: { uid: '7' } } } }
+  })
+  t.equal(
+    (await send(bearer({ sub: '8', scope: 'openid' }), 'DELETE', `${pathOf('1', 'node')}?uid=8`)).status,
+    200,
+    'his own he may release'
+  )
   const open = sender(await build(t, settings))
   t.equal((await open(ben, 'PUT', pathOf('1', 'node'), lock)).status, 200, 'without the settings everybody may lock')
 })

@@ -23,18 +23,21 @@ interface Options extends Partial<Omit<CmsAccessOptions, 'questions'>> {
 }
 
 /** Access over a CMS at an address, with the test's clock. */
-function accessOver (t: Test, url: string, { model = {}, jsonapiPath = '/jsonapi', ...options }: Options = {}) {
+function accessOver(t: Test, url: string, { model = {}, jsonapiPath = '/jsonapi', ...options }: Options = {}) {
   const http = createHttp({ url, timeoutMs: 5000 })
   t.teardown(() => http.close())
   const clock = { now: 1_000_000 }
   const questions = createQuestions({ http, jsonapiPath, model: contentModel(model), cmsUrl: url, warn: () => {} })
   const access: Access = createCmsAccess({ questions, now: () => clock.now, ...options })
   const may = (right: Right, type: string, id: string | number, caller: Record<string, string> = basic('editor'), uid = '2') =>
-    access.demand(right, { type, id: String(id) }, { user: { uid, admin: false }, caller }).then(() => 'yes', (failure: Failure) => failure.code)
+    access.demand(right, { type, id: String(id) }, { user: { uid, admin: false }, caller }).then(
+      () => 'yes',
+      (failure: Failure) => failure.code
+    )
   return { access, may, clock }
 }
 
-async function site (t: Test, options: Options = {}) {
+async function site(t: Test, options: Options = {}) {
   const cms: Cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const url = await cms.listen()
@@ -42,14 +45,18 @@ async function site (t: Test, options: Options = {}) {
 }
 
 /** The session of a user, as Drupal's login gives it. */
-async function login (url: string, name: string): Promise<{ cookie: string }> {
-  const answer = await fetch(`${url}/user/login?_format=json`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name, pass: name }) })
+async function login(url: string, name: string): Promise<{ cookie: string }> {
+  const answer = await fetch(`${url}/user/login?_format=json`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name, pass: name })
+  })
   return { cookie: answer.headers.get('set-cookie')!.split(';')[0]! }
 }
 
 t.test('an entity is seen by who may view it, and locked by who may edit it, by integer id and by uuid', async (t) => {
   const { may, url } = await site(t)
-  const cases: Array<[name: string, type: string, of: { id: number, uuid: string }, view: string, edit: string]> = [
+  const cases: Array<[name: string, type: string, of: { id: number; uuid: string }, view: string, edit: string]> = [
     ['editor', 'publisher_container', published, 'yes', 'yes'],
     ['editor', 'publisher_container', hidden, 'yes', 'yes'],
     ['reader', 'publisher_container', published, 'yes', 'FORBIDDEN'],
@@ -57,9 +64,21 @@ t.test('an entity is seen by who may view it, and locked by who may edit it, by 
     ['editor', 'node', articles[0]!, 'yes', 'yes'],
     ['reader', 'node', articles[0]!, 'yes', 'FORBIDDEN'],
     ['reader', 'node', articles[19]!, 'NOT_FOUND', 'NOT_FOUND'],
-    ['editor', 'taxonomy_term', { id: 1, uuid: newspaper().entities.find(({ type, id }) => type.startsWith('taxonomy_term--') && id === 1)!.uuid! }, 'yes', 'FORBIDDEN'],
-    ['admin', 'taxonomy_term', { id: 1, uuid: newspaper().entities.find(({ type, id }) => type.startsWith('taxonomy_term--') && id === 1)!.uuid! }, 'yes', 'yes']
-  ] as Array<[string, string, { id: number, uuid: string }, string, string]>
+    [
+      'editor',
+      'taxonomy_term',
+      { id: 1, uuid: newspaper().entities.find(({ type, id }) => type.startsWith('taxonomy_term--') && id === 1)!.uuid! },
+      'yes',
+      'FORBIDDEN'
+    ],
+    [
+      'admin',
+      'taxonomy_term',
+      { id: 1, uuid: newspaper().entities.find(({ type, id }) => type.startsWith('taxonomy_term--') && id === 1)!.uuid! },
+      'yes',
+      'yes'
+    ]
+  ] as Array<[string, string, { id: number; uuid: string }, string, string]>
   const session = Object.fromEntries(await Promise.all(['editor', 'reader', 'admin'].map(async (name) => [name, await login(url, name)])))
   for (const [name, type, { id, uuid }, view, edit] of cases) {
     for (const given of [id, uuid, uuid.toUpperCase()]) {
@@ -78,10 +97,21 @@ t.test('an entity type whose id key the content model does not name can be asked
 
 t.test('asking changes nothing, and no answer lets in whom the CMS does not know', async (t) => {
   const { may, cms, url } = await site(t)
-  const state = async () => hash('sha256', sortedJson(await Promise.all(['publisher_container/daily', 'publisher_container/special', 'node/article'].map(async (path) =>
-    ((await (await fetch(`${url}/jsonapi/${path}`, { headers: basic('admin') })).json()) as { data: unknown }).data))))
+  const state = async () =>
+    hash(
+      'sha256',
+      sortedJson(
+        await Promise.all(
+          ['publisher_container/daily', 'publisher_container/special', 'node/article'].map(
+            async (path) => ((await (await fetch(`${url}/jsonapi/${path}`, { headers: basic('admin') })).json()) as { data: unknown }).data
+          )
+        )
+      )
+    )
   const before = await state()
-  for (const name of ['admin', 'editor', 'reader']) for (const id of [published.id!, published.uuid!, hidden.id!]) await may('edit', 'publisher_container', id, basic(name))
+  for (const name of ['admin', 'editor', 'reader']) {
+    for (const id of [published.id!, published.uuid!, hidden.id!]) await may('edit', 'publisher_container', id, basic(name))
+  }
   for (const caller of [basic('nobody'), { authorization: 'Bearer x' }, { cookie: 'SESSabc=ended' }]) {
     t.equal(await may('edit', 'publisher_container', published.id!, caller), 'FORBIDDEN')
     t.equal(await may('view', 'publisher_container', hidden.id!, caller), 'NOT_FOUND')
@@ -97,7 +127,9 @@ t.test('what JSON:API does not have is hidden, unless a setting names its type o
   t.equal(await may('view', 'publisher_container', 999_999), 'NOT_FOUND')
   t.equal(await may('view', 'publisher_container', '6c1d1b3e-0000-4000-8000-000000000000'), 'NOT_FOUND')
   const { requests } = cms
-  for (const id of ['new', '1.5', '-1', '01.', '1:2', `${published.uuid}x`, '9'.repeat(19)]) t.equal(await may('edit', 'publisher_container', id), 'NOT_FOUND', id)
+  for (const id of ['new', '1.5', '-1', '01.', '1:2', `${published.uuid}x`, '9'.repeat(19)]) {
+    t.equal(await may('edit', 'publisher_container', id), 'NOT_FOUND', id)
+  }
   for (const right of ['view', 'edit'] as const) {
     t.equal(await may(right, 'layout', 'anything'), 'yes')
     t.equal(await may(right, 'publisher_container', hidden.id!, basic('reader'), '9'), 'yes')
@@ -126,7 +158,10 @@ t.test('where filters find nothing an id is found all the same', async (t) => {
 
 t.test('an entity type without languages is asked for as any other', async (t) => {
   const { may } = await site(t, { model: { keys: { ...contentModel({}).keys, langcode: null } } })
-  t.strictSame([await may('edit', 'publisher_container', published.id!), await may('edit', 'publisher_container', published.id!, basic('reader'))], ['yes', 'FORBIDDEN'])
+  t.strictSame(
+    [await may('edit', 'publisher_container', published.id!), await may('edit', 'publisher_container', published.id!, basic('reader'))],
+    ['yes', 'FORBIDDEN']
+  )
 })
 
 t.test('an answer is remembered for a minute, and concurrent questions are one', async (t) => {
@@ -157,7 +192,9 @@ t.test('an answer is remembered for a minute, and concurrent questions are one',
 t.test('the memory is bounded, and refusals push no permission out', async (t) => {
   const { may, cms } = await site(t, { most: 2 })
   await may('view', 'node', articles[0]!.uuid!)
-  for (const { uuid } of articles.slice(19, 40).filter(({ fields }) => !fields!['status'])) await may('view', 'node', uuid!, basic('reader'))
+  for (const { uuid } of articles.slice(19, 40).filter(({ fields }) => !fields!['status'])) {
+    await may('view', 'node', uuid!, basic('reader'))
+  }
   const { requests } = cms
   t.equal(await may('view', 'node', articles[0]!.uuid!), 'yes')
   t.equal(cms.requests, requests)
@@ -178,9 +215,19 @@ t.test('while the CMS is away permissions of the last 15 minutes hold, and nothi
   t.equal(await may('view', 'publisher_container', published.id!), 'yes')
   t.equal(await may('edit', 'publisher_container', published.id!, basic('reader')), 'AUTH_UNAVAILABLE', 'a refusal does not')
   t.equal(await may('view', 'publisher_container', hidden.id!), 'AUTH_UNAVAILABLE')
-  await t.rejects(access.demand('view', { type: 'publisher_container', id: String(hidden.id) }, { user: { uid: '2', admin: false }, caller: basic('editor') }), {
-    statusCode: 503, message: 'The CMS cannot say whether you may see or edit this; try again', headers: { 'retry-after': /^\d+$/ }, cause: { code: 'CMS_UNAVAILABLE' }
-  })
+  await t.rejects(
+    access.demand(
+      'view',
+      { type: 'publisher_container', id: String(hidden.id) },
+      { user: { uid: '2', admin: false }, caller: basic('editor') }
+    ),
+    {
+      statusCode: 503,
+      message: 'The CMS cannot say whether you may see or edit this; try again',
+      headers: { 'retry-after': /^\d+$/ },
+      cause: { code: 'CMS_UNAVAILABLE' }
+    }
+  )
   clock.now += 14 * 60_000 - 1
   t.equal(await may('edit', 'publisher_container', published.id!), 'yes')
   clock.now += 10_001
@@ -197,9 +244,19 @@ t.test('a JSON:API that takes no writes cannot be asked who may edit: that says 
   const { access, may, cms } = await site(t, { editors: ['9'] })
   cms.settings.readOnly = true
   t.equal(await may('view', 'publisher_container', published.id!), 'yes')
-  await t.rejects(access.demand('edit', { type: 'publisher_container', id: String(published.id) }, { user: { uid: '2', admin: false }, caller: basic('editor') }), {
-    code: 'CMS_READ_ONLY', statusCode: 502, message: /^Quoin cannot ask Drupal who may edit: Drupal's JSON:API accepts only read operations: .*, or name the editors in AUTH_EDITORS$/
-  })
+  await t.rejects(
+    access.demand(
+      'edit',
+      { type: 'publisher_container', id: String(published.id) },
+      { user: { uid: '2', admin: false }, caller: basic('editor') }
+    ),
+    {
+      code: 'CMS_READ_ONLY',
+      statusCode: 502,
+      message:
+        /^Quoin cannot ask Drupal who may edit: Drupal's JSON:API accepts only read operations: .*, or name the editors in AUTH_EDITORS$/
+    }
+  )
   t.equal(await may('edit', 'publisher_container', published.id!, basic('reader'), '9'), 'yes')
 })
 
@@ -210,26 +267,90 @@ t.test('what a strange CMS answers is no permission', async (t) => {
   const other = published.uuid === editions[0]!.uuid ? editions[1]! : editions[0]!
   const individual = /^\/jsonapi\/publisher_container\/\w+\/[\w-]+$/
   const whole = document('publisher_container--daily', published.uuid!, { drupal_internal__id: published.id, langcode: 'en' })
-  const patched = (answer: ReturnType<Behaviour>): Behaviour => ({ method }) => method === 'PATCH' ? answer : undefined
+  const patched =
+    (answer: ReturnType<Behaviour>): Behaviour =>
+    ({ method }) =>
+      method === 'PATCH' ? answer : undefined
   const cases: Array<[what: string, outcome: string, right: Right, id: string | number, behave: Behaviour]> = [
-    ['another entity', 'no', 'view', published.uuid!, ({ path }) => individual.test(path) ? { body: document('publisher_container--daily', other.uuid!, { drupal_internal__id: other.id }) } : undefined],
-    ['another entity of a list', 'no', 'view', published.id!, ({ path, query }) => query.size > 0 && !individual.test(path) && path !== '/jsonapi' ? { body: { data: [document('publisher_container--daily', other.uuid!, { drupal_internal__id: other.id }).data] } } : undefined],
-    ['no more than a label', 'NOT_FOUND', 'view', published.uuid!, ({ path }) => individual.test(path) ? { body: document('publisher_container--daily', published.uuid!, { title: 'x' }) } : undefined],
-    ['a page', 'AUTH_UNAVAILABLE', 'view', published.uuid!, ({ path }) => individual.test(path) ? { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Firewall' } : undefined],
-    ['a forbidden entry point', 'AUTH_UNAVAILABLE', 'view', published.uuid!, ({ path }) => path === '/jsonapi' ? error(403) : undefined],
+    [
+      'another entity',
+      'no',
+      'view',
+      published.uuid!,
+      ({ path }) =>
+        individual.test(path) ? { body: document('publisher_container--daily', other.uuid!, { drupal_internal__id: other.id }) } : undefined
+    ],
+    [
+      'another entity of a list',
+      'no',
+      'view',
+      published.id!,
+      ({ path, query }) =>
+        query.size > 0 && !individual.test(path) && path !== '/jsonapi'
+          ? { body: { data: [document('publisher_container--daily', other.uuid!, { drupal_internal__id: other.id }).data] } }
+          : undefined
+    ],
+    [
+      'no more than a label',
+      'NOT_FOUND',
+      'view',
+      published.uuid!,
+      ({ path }) => (individual.test(path) ? { body: document('publisher_container--daily', published.uuid!, { title: 'x' }) } : undefined)
+    ],
+    [
+      'a page',
+      'AUTH_UNAVAILABLE',
+      'view',
+      published.uuid!,
+      ({ path }) =>
+        individual.test(path) ? { status: 403, headers: { 'content-type': 'text/html' }, body: '<html><title>Firewall' } : undefined
+    ],
+    ['a forbidden entry point', 'AUTH_UNAVAILABLE', 'view', published.uuid!, ({ path }) => (path === '/jsonapi' ? error(403) : undefined)],
     ['a change that was taken', 'AUTH_UNAVAILABLE', 'edit', published.uuid!, patched({ body: whole })],
     ['nothing', 'AUTH_UNAVAILABLE', 'edit', published.uuid!, patched('reset')],
-    ['a firewall before writes', 'AUTH_UNAVAILABLE', 'edit', published.uuid!, patched({ status: 403, headers: { 'content-type': 'text/html' }, body: '<html>' })],
+    [
+      'a firewall before writes',
+      'AUTH_UNAVAILABLE',
+      'edit',
+      published.uuid!,
+      patched({ status: 403, headers: { 'content-type': 'text/html' }, body: '<html>' })
+    ],
     ['an error', 'AUTH_UNAVAILABLE', 'edit', published.uuid!, patched(error(500))],
     ['overload', 'AUTH_UNAVAILABLE', 'edit', published.uuid!, patched({ ...error(503), headers: { ...JSONAPI, 'retry-after': '7' } })],
-    ['another language', 'CMS_REFUSED', 'edit', published.uuid!, patched(error(405, 'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: de.'))],
+    [
+      'another language',
+      'CMS_REFUSED',
+      'edit',
+      published.uuid!,
+      patched(
+        error(
+          405,
+          'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: de.'
+        )
+      )
+    ],
     ['another status', 'CMS_REFUSED', 'edit', published.uuid!, patched(error(418))],
     ['gone meanwhile', 'FORBIDDEN', 'edit', published.uuid!, patched(error(404))],
     ['not known any more', 'FORBIDDEN', 'edit', published.uuid!, patched(error(401))],
-    ['a working copy', 'yes', 'edit', published.uuid!, patched(error(400, 'Updating a resource object that has a working copy is not yet supported.'))],
+    [
+      'a working copy',
+      'yes',
+      'edit',
+      published.uuid!,
+      patched(error(400, 'Updating a resource object that has a working copy is not yet supported.'))
+    ],
     ['a conflict', 'yes', 'edit', published.uuid!, patched(error(409))],
     ['a violation', 'yes', 'edit', published.uuid!, patched(error(422))],
-    ['an entity without a language', 'yes', 'view', published.uuid!, ({ path }) => individual.test(path) ? { body: document('publisher_container--daily', published.uuid!, { drupal_internal__id: published.id }) } : undefined]
+    [
+      'an entity without a language',
+      'yes',
+      'view',
+      published.uuid!,
+      ({ path }) =>
+        individual.test(path)
+          ? { body: document('publisher_container--daily', published.uuid!, { drupal_internal__id: published.id }) }
+          : undefined
+    ]
   ]
   for (const [what, outcome, right, id, behave] of cases) {
     cms.behave = behave
@@ -238,12 +359,16 @@ t.test('what a strange CMS answers is no permission', async (t) => {
     if (outcome === 'no') t.match(answer, /^(?:NOT_FOUND|AUTH_UNAVAILABLE)$/, what)
     else t.equal(answer, outcome, what)
   }
-  cms.behave = ({ path }) => path === '/session/token' ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' } : undefined
+  cms.behave = ({ path }) =>
+    path === '/session/token' ? { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' } : undefined
   const { may } = accessOver(t, cms.url)
   const { cookie } = await login(cms.url, 'editor')
   t.equal(await may('view', 'publisher_container', published.id!, { cookie }), 'yes')
   t.equal(await may('edit', 'publisher_container', published.id!, { cookie }), 'AUTH_UNAVAILABLE', 'no token')
-  cms.behave = ({ path }) => path === '/session/token' ? { status: 404, headers: { 'content-type': 'text/plain' }, body: 'a-token-of-a-good-length-but-404' } : undefined
+  cms.behave = ({ path }) =>
+    path === '/session/token'
+      ? { status: 404, headers: { 'content-type': 'text/plain' }, body: 'a-token-of-a-good-length-but-404' }
+      : undefined
   t.equal(await may('edit', 'publisher_container', published.id!, { cookie }), 'AUTH_UNAVAILABLE')
 })
 
@@ -254,7 +379,16 @@ t.test('the PATCH has an empty document, the language that was shown, and nothin
   await may('edit', 'publisher_container', published.id!, { cookie, 'x-request-id': 'abc' })
   const patch = cms.asked.find(({ method }) => method === 'PATCH')!
   t.equal(patch.body, '{}')
-  t.equal(patch.path, `/jsonapi/${published.type.replace('--', '/')}/${published.uuid}`.replace(/\/(?:daily|special)\//, `/${patch.path.split('/')[3]}/`))
-  t.match(patch.headers, { cookie, 'x-csrf-token': /^[\w-]+$/, 'accept-language': 'en', 'content-type': 'application/vnd.api+json', 'x-request-id': 'abc' })
+  t.equal(
+    patch.path,
+    `/jsonapi/${published.type.replace('--', '/')}/${published.uuid}`.replace(/\/(?:daily|special)\//, `/${patch.path.split('/')[3]}/`)
+  )
+  t.match(patch.headers, {
+    cookie,
+    'x-csrf-token': /^[\w-]+$/,
+    'accept-language': 'en',
+    'content-type': 'application/vnd.api+json',
+    'x-request-id': 'abc'
+  })
   t.equal(cms.asked.filter(({ method }) => method === 'PATCH').length, 1, 'never sent twice')
 })

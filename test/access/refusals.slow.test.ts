@@ -10,19 +10,26 @@ import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
 
 const [edition, other] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as [Known, Known]
 const editor = basic('editor')
-const errors = (status: number) => ({ status, headers: { ...JSONAPI, ...(status === 401 && { 'www-authenticate': 'Basic realm="CMS"' }) }, body: { errors: [{ status: String(status), detail: 'x' }] } })
+const errors = (status: number) => ({
+  status,
+  headers: { ...JSONAPI, ...(status === 401 && { 'www-authenticate': 'Basic realm="CMS"' }) },
+  body: { errors: [{ status: String(status), detail: 'x' }] }
+})
 /** In maintenance, which does not open the circuit breaker. */
 const away: Behaviour = () => errors(503)
 
 /** What shows the edition. */
 const SHOWING = [
-  `/api/collection/${edition.id}`, `/api/collection/${edition.uuid}`, '/api/collections/daily?limit=5',
-  `/api/desk/labels/${edition.id}`, `/api/desk/samples/${other.id}`
+  `/api/collection/${edition.id}`,
+  `/api/collection/${edition.uuid}`,
+  '/api/collections/daily?limit=5',
+  `/api/desk/labels/${edition.id}`,
+  `/api/desk/samples/${other.id}`
 ]
 const OTHER = [`/api/collection/${other.id}`, '/api/collection/bundles']
 
 /** Refuses the editor an entity, whatever it is asked by; a filter leaves it out. */
-function refusing ({ uuid }: { uuid: string }, status: number): Behaviour {
+function refusing({ uuid }: { uuid: string }, status: number): Behaviour {
   return (asked) => {
     if (asked.headers.authorization !== editor.authorization) return undefined
     if (asked.path.endsWith(uuid)) return errors(status)
@@ -33,13 +40,17 @@ function refusing ({ uuid }: { uuid: string }, status: number): Behaviour {
 interface Way {
   app: FastifyInstance
   cms: HostileCms
-  send (method: NonNullable<InjectOptions['method']>, url: string, payload?: object): Promise<number>
+  send(method: NonNullable<InjectOptions['method']>, url: string, payload?: object): Promise<number>
 }
 
-async function open (t: Test, env: Record<string, string>): Promise<Way> {
+async function open(t: Test, env: Record<string, string>): Promise<Way> {
   const [cms, engine] = [await startHostileCms(t), await startFakeEngine(t)]
   const app = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: engine.endpoint, DESK: 'on', ...env })
-  return { app, cms, send: async (method, url, payload) => (await app.inject({ method, url, headers: editor, ...(payload && { payload }) })).statusCode }
+  return {
+    app,
+    cms,
+    send: async (method, url, payload) => (await app.inject({ method, url, headers: editor, ...(payload && { payload }) })).statusCode
+  }
 }
 
 const lock = { fieldName: 'title', userData: { uid: '2' } }
@@ -53,7 +64,11 @@ const WAYS: Record<string, [method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: stri
   'its labels': ['GET', `/api/desk/labels/${edition.uuid}?x=1`],
   'its samples': ['GET', `/api/desk/samples/${edition.id}?x=1`],
   'a save': ['POST', `/api/collection/${edition.id}`, title],
-  'a change of its order': ['POST', `/api/collection/${edition.id}/articles`, { operations: [{ op: 'insert', article: { target_id: 1 }, at: 'end' }] }],
+  'a change of its order': [
+    'POST',
+    `/api/collection/${edition.id}/articles`,
+    { operations: [{ op: 'insert', article: { target_id: 1 }, at: 'end' }] }
+  ],
   readiness: ['GET', `/api/collection/${edition.id}/readiness`],
   closing: ['POST', `/api/collection/${edition.id}/close`, {}],
   'its journal': ['GET', `/api/collection/${edition.id}/journal`],
@@ -73,23 +88,27 @@ const LOCK_WAYS: typeof WAYS = {
   'events of its locks': ['GET', `${locksOf}/events`]
 }
 
-const warm = async ({ send }: Way, urls: string[]) => { for (const url of urls) await send('GET', url) }
+const warm = async ({ send }: Way, urls: string[]) => {
+  for (const url of urls) await send('GET', url)
+}
 /** Of these, those that are answered while the CMS is away. */
-async function copied ({ cms, send }: Way, urls: string[]): Promise<string[]> {
+async function copied({ cms, send }: Way, urls: string[]): Promise<string[]> {
   cms.behave = away
   const statuses = await Promise.all(urls.map((url) => send('GET', url)))
   return urls.filter((_url, index) => statuses[index] === 200)
 }
 
 /** Clocks that the test sets forward, so that what is remembered for a minute is asked for anew. */
-function setForward (t: Test): (ms: number) => void {
+function setForward(t: Test): (ms: number) => void {
   const { now } = Date
   const monotonic = performance.now.bind(performance)
   let later = 0
   // Time passes on both clocks of the machine.
   t.intercept(Date, 'now', { value: () => now() + later })
   t.intercept(performance, 'now', { value: () => monotonic() + later })
-  return (ms) => { later += ms }
+  return (ms) => {
+    later += ms
+  }
 }
 
 for (const [auth, env, ways] of [
@@ -100,7 +119,7 @@ for (const [auth, env, ways] of [
     const pass = setForward(t)
     const quoin = await open(t, env)
     for (const [way, [method, url, payload]] of Object.entries(ways)) {
-      const status = 403 + Object.keys(ways).indexOf(way) % 2
+      const status = 403 + (Object.keys(ways).indexOf(way) % 2)
       quoin.cms.behave = () => undefined
       pass(16 * 60_000)
       await warm(quoin, [...SHOWING, ...OTHER])
@@ -116,9 +135,19 @@ for (const [auth, env, ways] of [
 t.test('an article that is refused at its locks, or on its own, is shown by no copy', async (t) => {
   const article = newspaper().entities.find(({ type, fields }) => type === 'node--article' && fields!['status'] === true)!
   // The other edition shows the url of it.
-  const shown = ['/api/collections/article?limit=500', `/api/collections/article/${article.id}`, `/api/collection/${other.id}`, `/api/desk/labels/${other.id}`]
+  const shown = [
+    '/api/collections/article?limit=500',
+    `/api/collections/article/${article.id}`,
+    `/api/collection/${other.id}`,
+    `/api/desk/labels/${other.id}`
+  ]
   const untouched = ['/api/collection/bundles']
-  for (const url of [`/api/collections/article/${article.uuid}?x=1`, `/api/collections/article/${article.id}?x=1`, `/api/cloud/data-state/node/${article.uuid}`, `/api/cloud/data-state/node/${article.id}`]) {
+  for (const url of [
+    `/api/collections/article/${article.uuid}?x=1`,
+    `/api/collections/article/${article.id}?x=1`,
+    `/api/cloud/data-state/node/${article.uuid}`,
+    `/api/cloud/data-state/node/${article.id}`
+  ]) {
     const quoin = await open(t, { AUTH: 'drupal' })
     await warm(quoin, [...shown, ...untouched])
     quoin.cms.behave = refusing({ uuid: article.uuid! }, 404)
@@ -132,7 +161,7 @@ t.test('credentials that Drupal refuses end all copies of their caller, and thos
   const all = [SHOWING[0]!, ...OTHER]
   const own = await open(t, { AUTH: 'drupal' })
   await warm(own, all)
-  own.cms.behave = ({ headers }) => headers.authorization === editor.authorization ? errors(401) : undefined
+  own.cms.behave = ({ headers }) => (headers.authorization === editor.authorization ? errors(401) : undefined)
   t.equal(await own.send('GET', `${SHOWING[0]}?x=1`), 401)
   t.strictSame(await copied(own, all), [])
 
@@ -140,7 +169,10 @@ t.test('credentials that Drupal refuses end all copies of their caller, and thos
   await warm(account, all)
   pass(61_000)
   account.cms.behave = async (_asked, honest) => {
-    const { links: { me, ...links }, ...document } = (await honest()).body
+    const {
+      links: { me, ...links },
+      ...document
+    } = (await honest()).body
     return { status: 403, body: { ...document, links, errors: [{ status: '403', detail: 'x' }] } }
   }
   t.equal(await account.send('GET', `${SHOWING[0]}?x=1`), 502)
@@ -164,7 +196,8 @@ t.test('the url of an article ends with it, in every language', async (t) => {
   const [ann, german, ben] = [basic('ann'), { ...basic('ann'), 'accept-language': 'de' }, basic('ben')]
   refusals.listen((caller, id) => memory.refuse(caller, id))
   const reference = { type: 'node--article', id: article.uuid! }
-  const learn = (caller: Record<string, string>, known = memory.of(caller)) => memory.learn(known, [reference], { data: [], included: [{ ...reference, attributes: {} }] }, caller)
+  const learn = (caller: Record<string, string>, known = memory.of(caller)) =>
+    memory.learn(known, [reference], { data: [], included: [{ ...reference, attributes: {} }] }, caller)
   const sizes = () => [ann, german, ben].map((caller) => memory.of(caller).targets.size)
   for (const caller of [ann, german, ben]) learn(caller)
   t.strictSame(sizes(), [1, 1, 1])

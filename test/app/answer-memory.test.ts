@@ -13,7 +13,11 @@ const PATIENT = { graceMs: 60_000, bytesPerSecond: 1 }
 t.test('a large answer counts until its caller has it', async (t) => {
   const { socket, until } = await openLarge(t, PATIENT)
   let length = 0
-  socket.on('data', (chunk: Buffer) => { length += chunk.length }).resume()
+  socket
+    .on('data', (chunk: Buffer) => {
+      length += chunk.length
+    })
+    .resume()
   await until(false)
   t.ok(length > SIZE / 2, 'what is still on its way is at the system')
 })
@@ -38,7 +42,7 @@ t.test('the connection of a caller who takes a little now and then is closed', a
 t.test('a large answer says its length, whatever its letters, also to HEAD and over HTTP/2', async (t) => {
   const value = 'é'.repeat(LARGE_ANSWER)
   for (const http2 of [false, true]) {
-    const fastify = Fastify({ ...http2 && { http2 } } as FastifyServerOptions) as unknown as FastifyInstance
+    const fastify = Fastify({ ...(http2 && { http2 }) } as FastifyServerOptions) as unknown as FastifyInstance
     t.teardown(() => fastify.close())
     await fastify.register(answerMemory, { memory: createAnswerMemory() })
     fastify.get('/large', async () => value)

@@ -11,10 +11,18 @@ const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].j
 const UNDICI = ['lib/http/exchange.ts', 'lib/dynamodb/transport.ts', 'lib/http/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
-const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
+const MAY_NAME_DRUPALS =
+  /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
-const FLOORS = [/^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^(?:lib|packages\/client)\//]
+const FLOORS = [
+  /^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/,
+  /^server\.ts$/,
+  /^app\.ts$/,
+  /^(?:plugins|routes)\//,
+  /^config\//,
+  /^(?:lib|packages\/client)\//
+]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
 /** Edges that must not be: where from, where to, and why. */
@@ -28,7 +36,11 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/bus\//, /^lib\/(?!bus\/)/, 'the bus knows nothing of what it carries'],
   [/^lib\/editions\/translate\//, /^lib\/editions\/(?!translate\/|model\.ts$)/, 'translation knows nothing of the site'],
   [/^lib\/editions\/site\//, /^lib\/editions\/(?!site\/|translate\/|model\.ts$)/, 'a site knows nothing of what is done with it'],
-  [/^lib\/editions\/survey\//, /^lib\/editions\/(?!survey\/|site\/|translate\/|model\.ts$)/, 'a survey knows nothing of what is done with a site'],
+  [
+    /^lib\/editions\/survey\//,
+    /^lib\/editions\/(?!survey\/|site\/|translate\/|model\.ts$)/,
+    'a survey knows nothing of what is done with a site'
+  ],
   [/^lib\/editions\/(?!survey\/)/, /^lib\/editions\/survey\//, 'the service does not survey a site'],
   [/^lib\/editions\/lookup\//, /^lib\/editions\/(?!lookup\/|site\/|translate\/|model\.ts$)/, 'a look-up knows nothing of lists and saves'],
   [/^lib\/editions\/\w+\//, /^lib\/editions\/(?!\w+\/|model\.ts$|schemas\.ts$)/, 'the rooms know nothing of what joins them'],
@@ -37,23 +49,31 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
-  [/^packages\/desk\//, /^(?!packages\/(?:desk|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/, 'the desk is a client like any other'],
+  [
+    /^packages\/desk\//,
+    /^(?!packages\/(?:desk|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
+    'the desk is a client like any other'
+  ],
   [/^(?!packages\/desk\/|test\/)/, /^packages\/desk\//, 'the service serves the desk and knows nothing of it'],
-  [/^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/, /^(?:packages\/drupal-stand-in|dev)\//, 'the stand-ins are no part of the service'],
+  [
+    /^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/,
+    /^(?:packages\/drupal-stand-in|dev)\//,
+    'the stand-ins are no part of the service'
+  ],
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 
 const remembered = new Map<string, Map<string, string[]>>()
 
 /** What a file imports, for its values or its types: paths from the root, or packages. A text is searched once. */
-function importsOf (path: string, text: string): string[] {
+function importsOf(path: string, text: string): string[] {
   const ofPath = remembered.get(path) ?? new Map<string, string[]>()
   const imports = ofPath.get(text) ?? search(path, text)
   remembered.set(path, ofPath.set(text, imports))
   return imports
 }
 
-function search (path: string, text: string): string[] {
+function search(path: string, text: string): string[] {
   const specifiers = text.matchAll(/^(?:import|export)\s(?:[^'"]*?\sfrom\s)?'([^']+)'|\b(?:import|require)\('([^']+)'\)/gm)
   return [...specifiers].map(([, from, called]) => {
     const specifier = (from ?? called)!
@@ -65,45 +85,57 @@ function search (path: string, text: string): string[] {
  * Everything in which the files break the house's rules, one line each.
  * @param paths of the files that are looked at; the others keep the rules
  */
-function violations (sources: Sources, paths = [...sources.keys()]): string[] {
+function violations(sources: Sources, paths = [...sources.keys()]): string[] {
   const found: string[] = []
   for (const path of paths) {
     const text = sources.get(path)!
     for (const target of importsOf(path, text)) {
       for (const [from, to, why] of FORBIDDEN) if (from.test(path) && to.test(target)) found.push(`${path} imports ${target}: ${why}`)
-      if (sources.has(target) && floor(path) > floor(target) && floor(target) >= 0) found.push(`${path} imports ${target}: imports point down`)
+      if (sources.has(target) && floor(path) > floor(target) && floor(target) >= 0) {
+        found.push(`${path} imports ${target}: imports point down`)
+      }
     }
     if (path.startsWith('packages/client/src/')) {
-      for (const target of importsOf(path, valuesIn(text))) if (!target.startsWith('packages/client/src/')) found.push(`${path} imports ${target}: a browser loads it, so of others it takes types alone`)
+      for (const target of importsOf(path, valuesIn(text))) {
+        if (!target.startsWith('packages/client/src/')) {
+          found.push(`${path} imports ${target}: a browser loads it, so of others it takes types alone`)
+        }
+      }
     }
     if (UNFINISHED.test(text)) found.push(`${path} is not finished`)
     if (path.startsWith('test/')) continue
     if (/['"]undici(?:\/[^'"]*)?['"]|\bundici\./.test(text) && !UNDICI.includes(path)) found.push(`${path} names undici`)
-    if (DRUPALS_NAMES.test(text) && !MAY_NAME_DRUPALS.test(path)) found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
+    if (DRUPALS_NAMES.test(text) && !MAY_NAME_DRUPALS.test(path)) {
+      found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
+    }
   }
   return [...found, ...cycles(sources, paths), ...namesakes(sources)]
 }
 
 /** Names that more than one file of the service exports. A schema and its type share a name, and a file. */
-function namesakes (sources: Sources): string[] {
+function namesakes(sources: Sources): string[] {
   const files = new Map<string, Set<string>>()
   for (const [path, text] of sources) {
     if (!/^(?:lib|plugins|routes|config)\//.test(path)) continue
-    for (const [, name] of text.matchAll(/^export (?:async )?(?:type|interface|const|function\*?) (\w+)/gm)) files.set(name!, (files.get(name!) ?? new Set()).add(path))
+    for (const [, name] of text.matchAll(/^export (?:async )?(?:type|interface|const|function\*?) (\w+)/gm)) {
+      files.set(name!, (files.get(name!) ?? new Set()).add(path))
+    }
   }
-  return [...files].filter(([, paths]) => paths.size > 1).map(([name, paths]) => `${[...paths].join(' and ')} export ${name}: one name for one thing`)
+  return [...files]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([name, paths]) => `${[...paths].join(' and ')} export ${name}: one name for one thing`)
 }
 
 /** A file without what it imports for types alone. */
-function valuesIn (text: string): string {
+function valuesIn(text: string): string {
   return text.replaceAll(/^(?:import|export) type [^;]*? from '[^']+'$/gm, '')
 }
 
 /** Circles of imports, types included. */
-function cycles (sources: Sources, paths: string[]): string[] {
+function cycles(sources: Sources, paths: string[]): string[] {
   const found: string[] = []
   const done = new Set<string>()
-  function visit (path: string, above: string[]): void {
+  function visit(path: string, above: string[]): void {
     if (above.includes(path)) found.push(`imports go in a circle: ${[...above.slice(above.indexOf(path)), path].join(' > ')}`)
     if (above.includes(path) || done.has(path)) return
     for (const target of importsOf(path, sources.get(path)!)) if (sources.has(target)) visit(target, [...above, path])
@@ -114,18 +146,30 @@ function cycles (sources: Sources, paths: string[]): string[] {
 }
 
 const house: Sources = new Map(
-  globSync(['*.ts', '{config,lib,packages/*,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'packages/*/dist/**', 'test/app/architecture.test.ts'] })
-    .map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
+  globSync(['*.ts', '{config,lib,packages/*,plugins,routes,dev,test}/**/*.{ts,cjs}'], {
+    cwd: ROOT,
+    exclude: ['test/drupal/site/**', 'packages/*/dist/**', 'test/app/architecture.test.ts']
+  }).map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
 )
 
 t.test('the house is built as laid out', async (t) => {
   t.strictSame(violations(house), [])
   const edges = [...house].flatMap(([path, text]) => importsOf(path, text).map((target) => [path, target] as const))
-  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|packages|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
+  const broken = edges.filter(
+    ([, target]) => /^(?:lib|plugins|routes|config|packages|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target)
+  )
   t.strictSame(broken, [], 'every relative import was understood')
   t.ok(edges.some(([path, target]) => path === 'server.ts' && target === 'app.ts'))
-  t.ok(edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'), 'an import of many lines too')
-  for (const path of UNDICI) t.ok(edges.some(([from, target]) => from === path && target === 'undici'), path)
+  t.ok(
+    edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'),
+    'an import of many lines too'
+  )
+  for (const path of UNDICI) {
+    t.ok(
+      edges.some(([from, target]) => from === path && target === 'undici'),
+      path
+    )
+  }
 })
 
 t.test('each rule fails on a file that breaks it', async (t) => {
@@ -138,38 +182,126 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/locks/x.ts', "import routes from '../../routes/locks.ts'", 'lib/locks/x.ts imports routes/locks.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import type { Config } from '../../config/env.ts'", 'lib/locks/x.ts imports config/env.ts: lib knows nothing'],
     ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
-    ['lib/locks/x.ts', "const { request } = await import('../jsonapi/client.ts')", 'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'],
-    ['lib/editions/x.ts', "import { createLocks } from '../locks/locks.ts'", 'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'],
+    [
+      'lib/locks/x.ts',
+      "const { request } = await import('../jsonapi/client.ts')",
+      'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'
+    ],
+    [
+      'lib/editions/x.ts',
+      "import { createLocks } from '../locks/locks.ts'",
+      'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'
+    ],
     ['lib/editions/x.ts', "import '../dynamodb/client.ts'", 'lib/editions/x.ts imports lib/dynamodb/client.ts: editions know no DynamoDB'],
-    ['lib/locks/x.ts', "import { createGuard } from '../boards/guard.ts'", 'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'],
-    ['lib/editions/x.ts', "import type { Boards } from '../boards/boards.ts'", 'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'],
-    ['lib/jsonapi/x.ts', "import { read } from '../editions/translate/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/translate/read.ts: a client knows nothing'],
-    ['lib/http/x.ts', "import type { Document } from '../jsonapi/document.ts'", 'lib/http/x.ts imports lib/jsonapi/document.ts: an exchange knows nothing'],
+    [
+      'lib/locks/x.ts',
+      "import { createGuard } from '../boards/guard.ts'",
+      'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'
+    ],
+    [
+      'lib/editions/x.ts',
+      "import type { Boards } from '../boards/boards.ts'",
+      'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'
+    ],
+    [
+      'lib/jsonapi/x.ts',
+      "import { read } from '../editions/translate/read.ts'",
+      'lib/jsonapi/x.ts imports lib/editions/translate/read.ts: a client knows nothing'
+    ],
+    [
+      'lib/http/x.ts',
+      "import type { Document } from '../jsonapi/document.ts'",
+      'lib/http/x.ts imports lib/jsonapi/document.ts: an exchange knows nothing'
+    ],
     ['lib/bus/x.ts', "import { LockNotice } from '../locks/notice.ts'", 'lib/bus/x.ts imports lib/locks/notice.ts: the bus knows nothing'],
-    ['lib/editions/translate/x.ts', "import type { Site } from '../site/site.ts'", 'lib/editions/translate/x.ts imports lib/editions/site/site.ts: translation knows nothing'],
-    ['lib/editions/site/x.ts', "import type { Load } from '../lookup/finder.ts'", 'lib/editions/site/x.ts imports lib/editions/lookup/finder.ts: a site knows nothing'],
-    ['lib/editions/lookup/x.ts', "import { list } from '../list/listing.ts'", 'lib/editions/lookup/x.ts imports lib/editions/list/listing.ts: a look-up knows nothing'],
-    ['lib/editions/save/x.ts', "import type { Change } from '../editions.ts'", 'lib/editions/save/x.ts imports lib/editions/editions.ts: the rooms know nothing'],
-    ['lib/auth/x.ts', "import { holderOf } from '../locks/record.ts'", 'lib/auth/x.ts imports lib/locks/record.ts: who calls does not depend on what for'],
-    ['lib/auth/x.ts', "import { createEditions } from '../editions/editions.ts'", 'lib/auth/x.ts imports lib/editions/editions.ts: who calls does not depend on what for'],
-    ['lib/auth/x.ts', "import { createStore } from '../dynamodb/client.ts'", 'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'],
-    ['lib/locks/x.ts', "import type { User } from '../auth/identity.ts'", 'lib/locks/x.ts imports lib/auth/identity.ts: who calls is told from above'],
-    ['lib/jsonapi/x.ts', "import { drupalCheck } from '../auth/drupal.ts'", 'lib/jsonapi/x.ts imports lib/auth/drupal.ts: who calls is told from above'],
+    [
+      'lib/editions/translate/x.ts',
+      "import type { Site } from '../site/site.ts'",
+      'lib/editions/translate/x.ts imports lib/editions/site/site.ts: translation knows nothing'
+    ],
+    [
+      'lib/editions/site/x.ts',
+      "import type { Load } from '../lookup/finder.ts'",
+      'lib/editions/site/x.ts imports lib/editions/lookup/finder.ts: a site knows nothing'
+    ],
+    [
+      'lib/editions/lookup/x.ts',
+      "import { list } from '../list/listing.ts'",
+      'lib/editions/lookup/x.ts imports lib/editions/list/listing.ts: a look-up knows nothing'
+    ],
+    [
+      'lib/editions/save/x.ts',
+      "import type { Change } from '../editions.ts'",
+      'lib/editions/save/x.ts imports lib/editions/editions.ts: the rooms know nothing'
+    ],
+    [
+      'lib/auth/x.ts',
+      "import { holderOf } from '../locks/record.ts'",
+      'lib/auth/x.ts imports lib/locks/record.ts: who calls does not depend on what for'
+    ],
+    [
+      'lib/auth/x.ts',
+      "import { createEditions } from '../editions/editions.ts'",
+      'lib/auth/x.ts imports lib/editions/editions.ts: who calls does not depend on what for'
+    ],
+    [
+      'lib/auth/x.ts',
+      "import { createStore } from '../dynamodb/client.ts'",
+      'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'
+    ],
+    [
+      'lib/locks/x.ts',
+      "import type { User } from '../auth/identity.ts'",
+      'lib/locks/x.ts imports lib/auth/identity.ts: who calls is told from above'
+    ],
+    [
+      'lib/jsonapi/x.ts',
+      "import { drupalCheck } from '../auth/drupal.ts'",
+      'lib/jsonapi/x.ts imports lib/auth/drupal.ts: who calls is told from above'
+    ],
     ['lib/auth/x.ts', "import { Pool } from 'undici'", 'lib/auth/x.ts names undici'],
     ['lib/auth/x.ts', "const uid = 'drupal_internal__uid'", "lib/auth/x.ts has Drupal's own name drupal_internal__"],
     ['routes/x.ts', "import { answer } from '../plugins/errors.ts'", 'routes/x.ts imports plugins/errors.ts: routes see decorators only'],
     ['plugins/x.ts', "import locks from '../routes/locks.ts'", 'plugins/x.ts imports routes/locks.ts: plugins serve routes'],
-    ['server.ts', "import { createCms } from './packages/drupal-stand-in/cms.ts'", 'server.ts imports packages/drupal-stand-in/cms.ts: the stand-ins are no part'],
+    [
+      'server.ts',
+      "import { createCms } from './packages/drupal-stand-in/cms.ts'",
+      'server.ts imports packages/drupal-stand-in/cms.ts: the stand-ins are no part'
+    ],
     ['lib/x.ts', "import { createCms } from '../dev/content.ts'", 'lib/x.ts imports dev/content.ts: the stand-ins are no part'],
     ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
-    ['plugins/x.ts', "import { checkStore } from '../lib/doctor/store.ts'", 'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'],
-    ['packages/desk/x.ts', "import { etagOf } from '../../lib/locks/etag.ts'", 'packages/desk/x.ts imports lib/locks/etag.ts: the desk is a client'],
+    [
+      'plugins/x.ts',
+      "import { checkStore } from '../lib/doctor/store.ts'",
+      'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'
+    ],
+    [
+      'packages/desk/x.ts',
+      "import { etagOf } from '../../lib/locks/etag.ts'",
+      'packages/desk/x.ts imports lib/locks/etag.ts: the desk is a client'
+    ],
     ['packages/desk/x.ts', "import { randomUUID } from 'node:crypto'", 'packages/desk/x.ts imports node:crypto: the desk is a client'],
-    ['routes/x.ts', "import { listAddress } from '../packages/desk/address.ts'", 'routes/x.ts imports packages/desk/address.ts: the service serves the desk'],
+    [
+      'routes/x.ts',
+      "import { listAddress } from '../packages/desk/address.ts'",
+      'routes/x.ts imports packages/desk/address.ts: the service serves the desk'
+    ],
     ['packages/desk/x.ts', "const field = 'field_publisher_x'", "packages/desk/x.ts has Drupal's own name field_publisher"],
-    ['packages/client/src/x.ts', "import { failures } from '../../../lib/errors.ts'", 'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'],
-    ['packages/client/src/x.ts', "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'", 'packages/client/src/x.ts imports @sinclair/typebox: a browser loads it'],
-    ['packages/client/src/x.ts', "export { failures } from '../../../lib/errors.ts'", 'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'],
+    [
+      'packages/client/src/x.ts',
+      "import { failures } from '../../../lib/errors.ts'",
+      'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'
+    ],
+    [
+      'packages/client/src/x.ts',
+      "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'",
+      'packages/client/src/x.ts imports @sinclair/typebox: a browser loads it'
+    ],
+    [
+      'packages/client/src/x.ts',
+      "export { failures } from '../../../lib/errors.ts'",
+      'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'
+    ],
     ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
@@ -179,17 +311,34 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['routes/x.ts', "const bundle = 'publisher_container'", "routes/x.ts has Drupal's own name publisher_container"],
     ['lib/jsonapi/x.ts', "const path = '/jsonapi/node/article'", "lib/jsonapi/x.ts has Drupal's own name /jsonapi/node/"],
     ['plugins/x.ts', "const field = 'field_publisher_edition_type'", "plugins/x.ts has Drupal's own name field_publisher"],
-    ['lib/locks/x.ts', 'export interface Placement { id: string }', 'lib/editions/schemas.ts and lib/locks/x.ts export Placement: one name'],
+    [
+      'lib/locks/x.ts',
+      'export interface Placement { id: string }',
+      'lib/editions/schemas.ts and lib/locks/x.ts export Placement: one name'
+    ],
     ['config/x.ts', 'export async function createLocks () {}', 'lib/locks/locks.ts and config/x.ts export createLocks: one name'],
     ['test/x.ts', '// TO' + 'DO: later', 'test/x.ts is not finished']
   ]
   for (const [path, text, violation] of broken) {
     const found = violations(new Map([...house, [path, text]]), [path])
-    t.ok(found.some((line) => line.startsWith(violation)), `${violation}${found.length ? '' : ' was not seen'}`)
+    t.ok(
+      found.some((line) => line.startsWith(violation)),
+      `${violation}${found.length ? '' : ' was not seen'}`
+    )
   }
-  const circle = violations(new Map([['lib/a.ts', "import { b } from './b.ts'"], ['lib/b.ts', "import { a } from './a.ts'"]]))
+  const circle = violations(
+    new Map([
+      ['lib/a.ts', "import { b } from './b.ts'"],
+      ['lib/b.ts', "import { a } from './a.ts'"]
+    ])
+  )
   t.strictSame(circle, ['imports go in a circle: lib/a.ts > lib/b.ts > lib/a.ts'])
-  const circleOfTypes = violations(new Map([['lib/a.ts', "import type { B } from './b.ts'"], ['lib/b.ts', "import type { A } from './a.ts'"]]))
+  const circleOfTypes = violations(
+    new Map([
+      ['lib/a.ts', "import type { B } from './b.ts'"],
+      ['lib/b.ts', "import type { A } from './a.ts'"]
+    ])
+  )
   t.strictSame(circleOfTypes, circle, 'of types too')
 })
 
@@ -198,14 +347,23 @@ t.test('what the rules allow passes', async (t) => {
     ['lib/editions/x.ts', "import { isObject } from '../jsonapi/document.ts'\nconst type = 'publisher_container'"],
     ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
     ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
-    ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
+    [
+      'lib/doctor/x.ts',
+      "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"
+    ],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
-    ['packages/client/src/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"],
+    [
+      'packages/client/src/x.ts',
+      "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"
+    ],
     ['packages/desk/x.ts', 'export interface Placement { id: string }'],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
-    ['packages/desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { diffArrays } from 'diff'\nimport { EditorView } from 'prosemirror-view'\nimport { createClient } from '../client/src/client.ts'"]
+    [
+      'packages/desk/x.ts',
+      "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { diffArrays } from 'diff'\nimport { EditorView } from 'prosemirror-view'\nimport { createClient } from '../client/src/client.ts'"
+    ]
   ]
   for (const [path, text] of fine) t.strictSame(violations(new Map([...house, [path, text]]), [path]), [], path)
 })
@@ -215,8 +373,16 @@ t.test('npm test runs every test file once, but the slow ones and those that nee
   const started = globSync(include, { cwd: ROOT }).flatMap((path) => {
     if (!path.startsWith('test/together/')) return [path]
     const [, patterns = ''] = /^load\((.*)\)$/m.exec(readFileSync(`${ROOT}/${path}`, 'utf8')) ?? []
-    return globSync([...patterns.matchAll(/'([^']+)'/g)].map(([, pattern]) => `test/${pattern}`), { cwd: ROOT })
+    return globSync(
+      [...patterns.matchAll(/'([^']+)'/g)].map(([, pattern]) => `test/${pattern}`),
+      { cwd: ROOT }
+    )
   })
   const quick = (path: string) => !path.endsWith('.slow.test.ts')
-  t.strictSame(started.filter(quick).sort(), globSync('test/*/*.test.ts', { cwd: ROOT, exclude: ['test/drupal/**'] }).filter(quick).sort())
+  t.strictSame(
+    started.filter(quick).sort(),
+    globSync('test/*/*.test.ts', { cwd: ROOT, exclude: ['test/drupal/**'] })
+      .filter(quick)
+      .sort()
+  )
 })

@@ -20,12 +20,16 @@ const MiB = 1024 * 1024
 const PACE = { graceMs: 300, bytesPerSecond: 80 * 1024 }
 
 /** Waits for what comes soon, and fails later where it does not. */
-async function until (isTrue: () => boolean): Promise<void> {
+async function until(isTrue: () => boolean): Promise<void> {
   for (const end = performance.now() + 5000; !isTrue() && performance.now() < end;) await sleep(1)
 }
 
 /** A route that answers how large the text of its body is. */
-async function start (t: Test, options: FastifyServerOptions = {}, plugin: object = {}): Promise<{ fastify: FastifyInstance, port: number }> {
+async function start(
+  t: Test,
+  options: FastifyServerOptions = {},
+  plugin: object = {}
+): Promise<{ fastify: FastifyInstance; port: number }> {
   const fastify = Fastify(options) as unknown as FastifyInstance
   t.teardown(() => fastify.close())
   await fastify.register(jsonBody, { pace: PACE, ...plugin })
@@ -46,7 +50,12 @@ t.test('callers who announce large bodies and send one byte shut out nobody', as
   }
   await until(() => arrived.length === 20)
   for (const size of [LARGE_BODY - 1, LARGE_BODY, BODY_LIMIT]) {
-    const { statusCode } = await fastify.inject({ method: 'POST', url: '/api/collection', headers: JSON_TYPE, body: JSON.stringify('x'.repeat(size - 2)) })
+    const { statusCode } = await fastify.inject({
+      method: 'POST',
+      url: '/api/collection',
+      headers: JSON_TYPE,
+      body: JSON.stringify('x'.repeat(size - 2))
+    })
     t.equal(statusCode, 400, `${size} bytes were read`)
   }
 })
@@ -58,12 +67,14 @@ t.test('a body that arrives too slowly is answered 408, however it is framed', a
     { framing: 'Transfer-Encoding: chunked', piece: '1\r\n"\r\n', pauseMs: 20 },
     { framing: `Content-Length: ${BODY_LIMIT}`, piece: 'x'.repeat(MiB), pauseMs: 60_000 }
   ]
-  await Promise.all(senders.map(async ({ framing, piece, pauseMs }) => {
-    const began = performance.now()
-    const { answer } = sendSlowly(t, port, { framing, piece, pauseMs })
-    t.match(await answer, /^HTTP\/1\.1 408 [^]*connection: close[^]*arrives too slowly/i, `${framing}, ${piece.length} bytes`)
-    t.ok(performance.now() - began >= PACE.graceMs - 5)
-  }))
+  await Promise.all(
+    senders.map(async ({ framing, piece, pauseMs }) => {
+      const began = performance.now()
+      const { answer } = sendSlowly(t, port, { framing, piece, pauseMs })
+      t.match(await answer, /^HTTP\/1\.1 408 [^]*connection: close[^]*arrives too slowly/i, `${framing}, ${piece.length} bytes`)
+      t.ok(performance.now() - began >= PACE.graceMs - 5)
+    })
+  )
 })
 
 t.test('a body over HTTP/2 needs no length, and has to keep the pace too', async (t) => {
@@ -94,7 +105,9 @@ t.test('a caller who keeps the least pace is served, also with pauses, and howev
   const send = async (piece: number, pauseMs: number) => {
     const socket = connect(port, '127.0.0.1')
     t.teardown(() => socket.destroy())
-    socket.write(`POST /api/collection HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n`)
+    socket.write(
+      `POST /api/collection HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${bytes.length}\r\n\r\n`
+    )
     for (let at = 0; at < bytes.length; at += piece) {
       socket.write(bytes.subarray(at, at + piece))
       await sleep(pauseMs)
@@ -137,7 +150,12 @@ t.test('a body that a hook of the host cannot read is refused', async (t) => {
   const fastify = Fastify() as unknown as FastifyInstance
   t.teardown(() => fastify.close())
   await fastify.register(jsonBody)
-  const preParsing = async () => new Readable({ read () { this.destroy(new Error('It cannot be unpacked')) } })
+  const preParsing = async () =>
+    new Readable({
+      read() {
+        this.destroy(new Error('It cannot be unpacked'))
+      }
+    })
   fastify.post('/', { preParsing }, async () => 'read')
   const { statusCode, body } = await fastify.inject({ method: 'POST', url: '/', headers: JSON_TYPE, body: '"x"' })
   t.equal(statusCode, 400)
@@ -147,7 +165,10 @@ t.test('a body that a hook of the host cannot read is refused', async (t) => {
 t.test('bodies of their first seconds are left alone, so the one that is too much is refused', async (t) => {
   const memory = createBodyMemory(60_000)
   const refused: string[] = []
-  const open = (name: string) => openBody(memory, ({ code }) => { refused.push(`${name} ${code}`) })
+  const open = (name: string) =>
+    openBody(memory, ({ code }) => {
+      refused.push(`${name} ${code}`)
+    })
   const [first, second, small, late] = [open('first'), open('second'), open('small'), open('late')]
   grow(memory, first, 31 * MiB)
   settle(first)
@@ -159,7 +180,7 @@ t.test('bodies of their first seconds are left alone, so the one that is too muc
   forget(first)
   grow(memory, second, 30 * MiB)
   t.strictSame(refused.length, 1, 'a request that is over gives back what its body took')
-  for (let count = 0; count < 16 * MiB / (LARGE_BODY - 1); count++) grow(memory, open('many'), LARGE_BODY - 1)
+  for (let count = 0; count < (16 * MiB) / (LARGE_BODY - 1); count++) grow(memory, open('many'), LARGE_BODY - 1)
   t.strictSame([...new Set(refused)], ['late OVERLOADED', 'many OVERLOADED'], 'thousands of small ones have a bound too')
   for (const each of [second, small, ...memory.small.arriving]) forget(each)
   t.equal(memory.small.taken + memory.large.taken, 0)

@@ -9,7 +9,7 @@ const MINUTES_20 = 20 * 60_000
 const SIGNATURE_MS = 5 * 60_000
 
 /** The time that a request was signed for. */
-function signedAt (date: unknown): number {
+function signedAt(date: unknown): number {
   return Date.parse(String(date).replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'))
 }
 
@@ -32,7 +32,9 @@ t.test('with a store 20 minutes ahead one request at the start is refused, then 
 
   const { app: fastify, logged } = await buildLogged(t, { DYNAMODB_ENDPOINT: engine.endpoint, LOCK_LEASE_SECONDS: '60', METRICS_PORT: '0' })
   await fastify.listen({ host: '127.0.0.1', port: 0 })
-  const metrics = logged().map(({ msg }) => /^Metrics at (.*)$/.exec(msg)?.[1]).find(Boolean)!
+  const metrics = logged()
+    .map(({ msg }) => /^Metrics at (.*)$/.exec(msg)?.[1])
+    .find(Boolean)!
   for (let count = 0; count < 3; count++) {
     const reply = await fastify.inject({ method: 'POST', url: LOCK, body: { fieldName: 'title', userData: { uid: '7' } } })
     t.strictSame([reply.statusCode, reply.json()], [200, { success: true }])
@@ -42,14 +44,26 @@ t.test('with a store 20 minutes ahead one request at the start is refused, then 
   t.ok(leases.length === 3 && leases.every((ms) => Math.abs(ms - 60_000) < 10_000), `${leases}`)
 
   const { dependencies } = (await fastify.inject('/health/ready')).json()
-  t.match(dependencies.store, { status: 'ok', message: /^this machine's clock is 1(?:199|200)\.\d s behind the store's; Quoin corrects for it, NTP would set it$/ })
+  t.match(dependencies.store, {
+    status: 'ok',
+    message: /^this machine's clock is 1(?:199|200)\.\d s behind the store's; Quoin corrects for it, NTP would set it$/
+  })
   const offset = Number(/^quoin_store_clock_offset_seconds (\S+)$/m.exec(await (await fetch(metrics)).text())?.[1])
   t.ok(Math.abs(offset - 1200) < 2, `${offset} s`)
-  t.match(logged().filter(({ level }) => level === 40), [{ msg: /^this machine's clock is 1(?:199|200)\.\d s behind/, offsetMs: Number }], 'one warning')
+  t.match(
+    logged().filter(({ level }) => level === 40),
+    [{ msg: /^this machine's clock is 1(?:199|200)\.\d s behind/, offsetMs: Number }],
+    'one warning'
+  )
 
   engine.script = works
   for (let count = 0; count < 4; count++) await fastify.inject(LOCK)
-  t.match(logged().filter(({ level }) => level === 40).at(-1), { msg: "this machine's clock agrees with the store's again", offsetMs: 0 })
+  t.match(
+    logged()
+      .filter(({ level }) => level === 40)
+      .at(-1),
+    { msg: "this machine's clock agrees with the store's again", offsetMs: 0 }
+  )
 })
 
 t.test('tokens hold by the time of the store', async (t) => {
@@ -62,7 +76,8 @@ t.test('tokens hold by the time of the store', async (t) => {
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   await fastify.inject('/health/ready')
   const seconds = () => Math.floor(Date.now() / 1000)
-  const statusOf = async (more: object) => (await fastify.inject({ url: LOCK, headers: { authorization: `Bearer ${tokenOf(claims(more))}` } })).statusCode
+  const statusOf = async (more: object) =>
+    (await fastify.inject({ url: LOCK, headers: { authorization: `Bearer ${tokenOf(claims(more))}` } })).statusCode
   t.equal(await statusOf({ exp: seconds() + 1800 }), 200)
   t.equal(await statusOf({ exp: seconds() + 600 }), 401, 'it is over by the time of the store')
   t.equal(await statusOf({ exp: seconds() + 1800, nbf: seconds() + 900 }), 200, 'it has begun')

@@ -22,21 +22,47 @@ const customTags: ScalarTag[] = [
 const template = parse(text('config/aws/quoin.yaml'), { customTags })
 
 t.test('the template makes the table that npm run table makes', async (t) => {
-  const { Type, DeletionPolicy, UpdateReplacePolicy, Properties: { TableName, TimeToLiveSpecification, PointInTimeRecoverySpecification, DeletionProtectionEnabled, SSESpecification, ...table } } = template.Resources.LockTable
+  const {
+    Type,
+    DeletionPolicy,
+    UpdateReplacePolicy,
+    Properties: {
+      TableName,
+      TimeToLiveSpecification,
+      PointInTimeRecoverySpecification,
+      DeletionProtectionEnabled,
+      SSESpecification,
+      ...table
+    }
+  } = template.Resources.LockTable
   const { TableName: _, ...definition } = tableDefinition('DataState')
   t.strictSame(table, definition)
   t.strictSame(TimeToLiveSpecification, { AttributeName: REMOVE_AT, Enabled: true })
   t.strictSame(PointInTimeRecoverySpecification, { PointInTimeRecoveryEnabled: true })
-  t.strictSame({ Type, DeletionPolicy, UpdateReplacePolicy, DeletionProtectionEnabled }, { Type: 'AWS::DynamoDB::Table', DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', DeletionProtectionEnabled: true })
-  t.strictSame(SSESpecification, { 'Fn::If': ['HasKmsKey', { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: { Ref: 'KmsKeyArn' } }, { Ref: 'AWS::NoValue' }] })
+  t.strictSame(
+    { Type, DeletionPolicy, UpdateReplacePolicy, DeletionProtectionEnabled },
+    { Type: 'AWS::DynamoDB::Table', DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', DeletionProtectionEnabled: true }
+  )
+  t.strictSame(SSESpecification, {
+    'Fn::If': ['HasKmsKey', { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: { Ref: 'KmsKeyArn' } }, { Ref: 'AWS::NoValue' }]
+  })
   t.strictSame(TableName, { Ref: 'TableName' })
   const { Default, AllowedPattern } = template.Parameters.TableName
-  t.strictSame({ Default, AllowedPattern }, { Default: Environment.properties.DATA_STATE_TABLE.default, AllowedPattern: Environment.properties.DATA_STATE_TABLE.pattern!.slice(1, -1) })
+  t.strictSame(
+    { Default, AllowedPattern },
+    {
+      Default: Environment.properties.DATA_STATE_TABLE.default,
+      AllowedPattern: Environment.properties.DATA_STATE_TABLE.pattern!.slice(1, -1)
+    }
+  )
 })
 
 /** The statements of a policy of the template: the first, and what others there are. */
-function statements (t: Test, policy: string) {
-  const { Statement: [first, ...more], Version } = template.Resources[policy].Properties.PolicyDocument
+function statements(t: Test, policy: string) {
+  const {
+    Statement: [first, ...more],
+    Version
+  } = template.Resources[policy].Properties.PolicyDocument
   t.equal(Version, '2012-10-17')
   t.match(first, { Effect: 'Allow', Resource: { 'Fn::GetAtt': 'LockTable.Arn' } })
   return { actions: first.Action as string[], more }
@@ -45,32 +71,66 @@ function statements (t: Test, policy: string) {
 t.test('the policies allow what the code calls, each on this table alone, and nothing else', async (t) => {
   const called = (files: string[]) => {
     // A transaction needs the permissions of what it does.
-    const transactions = files.flatMap((path) => [...text(path).matchAll(/\{\s*(\w+): \{\s*TableName\b/g)].flatMap(([, action]) => itemOperation[action!] ?? []))
+    const transactions = files.flatMap((path) =>
+      [...text(path).matchAll(/\{\s*(\w+): \{\s*TableName\b/g)].flatMap(([, action]) => itemOperation[action!] ?? [])
+    )
     const commands = files.flatMap((path) => [...text(path).matchAll(/new (\w+)Command\(/g)].map(([, command]) => command!))
-    return [...new Set([...commands.filter((command) => command !== 'TransactWrite').map((command) => itemOperation[command] ?? command), ...transactions].map((operation) => `dynamodb:${operation}`))].sort()
+    return [
+      ...new Set(
+        [
+          ...commands.filter((command) => command !== 'TransactWrite').map((command) => itemOperation[command] ?? command),
+          ...transactions
+        ].map((operation) => `dynamodb:${operation}`)
+      )
+    ].sort()
   }
   // The document client's commands, and the parts of a transaction, have shorter names.
-  const itemOperation: Record<string, string> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem', ConditionCheck: 'ConditionCheckItem' }
+  const itemOperation: Record<string, string> = {
+    Put: 'PutItem',
+    Get: 'GetItem',
+    Delete: 'DeleteItem',
+    Update: 'UpdateItem',
+    ConditionCheck: 'ConditionCheckItem'
+  }
   const setUp = ['lib/dynamodb/table.ts', 'lib/dynamodb/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
   const service = globSync('{lib,plugins}/**/*.ts', { cwd: ROOT }).filter((path) => !setUp.includes(path))
   const allowed = { service: statements(t, 'ServicePolicy'), setUp: statements(t, 'SetupPolicy') }
   t.strictSame(allowed.service.actions, called(service))
-  t.strictSame(called(service), ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'])
-  t.strictSame(allowed.setUp.actions, called(setUp).filter((action) => !called(service).includes(action)))
+  t.strictSame(called(service), [
+    'dynamodb:ConditionCheckItem',
+    'dynamodb:DeleteItem',
+    'dynamodb:GetItem',
+    'dynamodb:PutItem',
+    'dynamodb:Query'
+  ])
+  t.strictSame(
+    allowed.setUp.actions,
+    called(setUp).filter((action) => !called(service).includes(action))
+  )
   t.ok(allowed.setUp.actions.length > 0)
   t.strictSame(allowed.setUp.more, [])
-  t.strictSame(allowed.service.more, [{
-    'Fn::If': ['HasKmsKey', {
-      Effect: 'Allow',
-      Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
-      Resource: { Ref: 'KmsKeyArn' },
-      Condition: { StringEquals: { 'kms:ViaService': { 'Fn::Sub': ['dynamodb.', '{AWS::Region}.amazonaws.com'].join('$') } } }
-    }, { Ref: 'AWS::NoValue' }]
-  }], 'a key of KMS, by way of DynamoDB alone')
+  t.strictSame(
+    allowed.service.more,
+    [
+      {
+        'Fn::If': [
+          'HasKmsKey',
+          {
+            Effect: 'Allow',
+            Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
+            Resource: { Ref: 'KmsKeyArn' },
+            Condition: { StringEquals: { 'kms:ViaService': { 'Fn::Sub': ['dynamodb.', '{AWS::Region}.amazonaws.com'].join('$') } } }
+          },
+          { Ref: 'AWS::NoValue' }
+        ]
+      }
+    ],
+    'a key of KMS, by way of DynamoDB alone'
+  )
 })
 
 /** The operations that the service calls, as alarms name them: a check of a condition is part of a transaction. */
-function operationsOf (actions: string[]): string[] {
+function operationsOf(actions: string[]): string[] {
   return [...actions.map((action) => action.replace('dynamodb:', '')).filter((name) => name !== 'ConditionCheckItem'), 'TransactWriteItems']
 }
 
@@ -79,27 +139,49 @@ type Summed = Array<[metric: string, operation?: string]>
 
 t.test('the alarms are for throttles, for what DynamoDB fails at and for what it refuses', async (t) => {
   const alarms = Object.entries<any>(template.Resources).filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')
-  const summed = alarms.map(([name, { Condition, Properties: { Metrics: [sum, ...metrics], AlarmActions } }]) => {
-    t.equal(Condition, 'HasAlarms', name)
-    t.strictSame(AlarmActions, [{ Ref: 'AlarmTopicArn' }])
-    t.match(sum, { Expression: 'SUM(FILL(METRICS(), 0))', ReturnData: true })
-    return metrics.map(({ ReturnData, MetricStat: { Metric: { Namespace, MetricName, Dimensions = [] } } }: any) => {
-      t.strictSame({ ReturnData, Namespace }, { ReturnData: false, Namespace: 'AWS/DynamoDB' })
-      const { TableName, ...others } = Object.fromEntries(Dimensions.map(({ Name, Value }: any) => [Name, Value]))
-      // Those of UserErrors are of the account and its region.
-      t.strictSame(TableName, MetricName === 'UserErrors' ? undefined : { Ref: 'LockTable' })
-      return [MetricName, ...Object.values(others)]
-    })
-  })
+  const summed = alarms.map(
+    ([
+      name,
+      {
+        Condition,
+        Properties: {
+          Metrics: [sum, ...metrics],
+          AlarmActions
+        }
+      }
+    ]) => {
+      t.equal(Condition, 'HasAlarms', name)
+      t.strictSame(AlarmActions, [{ Ref: 'AlarmTopicArn' }])
+      t.match(sum, { Expression: 'SUM(FILL(METRICS(), 0))', ReturnData: true })
+      return metrics.map(
+        ({
+          ReturnData,
+          MetricStat: {
+            Metric: { Namespace, MetricName, Dimensions = [] }
+          }
+        }: any) => {
+          t.strictSame({ ReturnData, Namespace }, { ReturnData: false, Namespace: 'AWS/DynamoDB' })
+          const { TableName, ...others } = Object.fromEntries(Dimensions.map(({ Name, Value }: any) => [Name, Value]))
+          // Those of UserErrors are of the account and its region.
+          t.strictSame(TableName, MetricName === 'UserErrors' ? undefined : { Ref: 'LockTable' })
+          return [MetricName, ...Object.values(others)]
+        }
+      )
+    }
+  )
   const operations = operationsOf(statements(t, 'ServicePolicy').actions)
-  const wanted: Summed[] = [[['ReadThrottleEvents'], ['WriteThrottleEvents']], operations.map((name) => ['SystemErrors', name]), [['UserErrors']]]
+  const wanted: Summed[] = [
+    [['ReadThrottleEvents'], ['WriteThrottleEvents']],
+    operations.map((name) => ['SystemErrors', name]),
+    [['UserErrors']]
+  ]
   t.strictSame(summed, wanted)
 })
 
 const terraform = text('config/terraform/quoin.tf')
 
 /** A top-level block of the Terraform configuration, which has a line of its own for its end. */
-function block (kind: string, ...labels: string[]): string {
+function block(kind: string, ...labels: string[]): string {
   const head = [kind, ...labels.map((label) => `"${label}"`)].join(' ')
   const [, body] = terraform.split(`\n${head} {\n`) as [string, string?]
   if (body === undefined) throw new Error(`${head} is not there`)
@@ -107,25 +189,50 @@ function block (kind: string, ...labels: string[]): string {
 }
 
 /** The texts of every list of this name in a block. */
-function lists (name: string, body: string): string[][] {
-  return [...body.matchAll(new RegExp(`^ *${name}\\s*= \\[([^\\]]*)\\]$`, 'gm'))].map(([, items]) => [...items!.matchAll(/"([^"]*)"/g)].map(([, item]) => item!))
+function lists(name: string, body: string): string[][] {
+  return [...body.matchAll(new RegExp(`^ *${name}\\s*= \\[([^\\]]*)\\]$`, 'gm'))].map(([, items]) =>
+    [...items!.matchAll(/"([^"]*)"/g)].map(([, item]) => item!)
+  )
 }
 
 t.test('Terraform makes the same table, with the same policies and alarms', async (t) => {
   const { KeySchema, AttributeDefinitions, BillingMode } = tableDefinition('DataState')
   const table = block('resource', 'aws_dynamodb_table', 'locks')
   const values = Object.fromEntries([...table.matchAll(/^ +(\w+) += (.*)$/gm)].map(([, name, value]) => [name, value!.replaceAll('"', '')]))
-  t.match(values, { hash_key: KeySchema![0]!.AttributeName, range_key: KeySchema![1]!.AttributeName, billing_mode: BillingMode, attribute_name: REMOVE_AT, deletion_protection_enabled: 'true', prevent_destroy: 'true' })
-  t.strictSame([...table.matchAll(/attribute \{\n +name = "(\w+)"\n +type = "(\w+)"/g)].map(([, AttributeName, AttributeType]) => ({ AttributeName, AttributeType })), AttributeDefinitions)
+  t.match(values, {
+    hash_key: KeySchema![0]!.AttributeName,
+    range_key: KeySchema![1]!.AttributeName,
+    billing_mode: BillingMode,
+    attribute_name: REMOVE_AT,
+    deletion_protection_enabled: 'true',
+    prevent_destroy: 'true'
+  })
+  t.strictSame(
+    [...table.matchAll(/attribute \{\n +name = "(\w+)"\n +type = "(\w+)"/g)].map(([, AttributeName, AttributeType]) => ({
+      AttributeName,
+      AttributeType
+    })),
+    AttributeDefinitions
+  )
   for (const name of ['ttl', 'point_in_time_recovery']) t.match(table, new RegExp(`^  ${name} \\{[^}]* enabled *= true$`, 'm'))
   t.match(block('variable', 'table_name'), `default     = "${Environment.properties.DATA_STATE_TABLE.default}"`)
   t.match(block('variable', 'table_name'), Environment.properties.DATA_STATE_TABLE.pattern!)
-  for (const [variable, parameter] of [['kms_key_arn', 'KmsKeyArn'], ['alarm_topic_arn', 'AlarmTopicArn']] as const) {
+  for (const [variable, parameter] of [
+    ['kms_key_arn', 'KmsKeyArn'],
+    ['alarm_topic_arn', 'AlarmTopicArn']
+  ] as const) {
     const [, pattern] = /^\((.*)\)\?$/.exec(template.Parameters[parameter].AllowedPattern)!
     t.match(block('variable', variable), `regex("^${pattern}$", var.${variable})`, 'what is not an ARN is refused before anything is made')
   }
 
-  const { actions, more: [{ 'Fn::If': [, key] }] } = statements(t, 'ServicePolicy')
+  const {
+    actions,
+    more: [
+      {
+        'Fn::If': [, key]
+      }
+    ]
+  } = statements(t, 'ServicePolicy')
   const service = block('data', 'aws_iam_policy_document', 'service')
   t.strictSame(lists('actions', service), [actions, key.Action])
   t.match(service, '  resources = [aws_dynamodb_table.locks.arn]\n')
@@ -137,9 +244,10 @@ t.test('Terraform makes the same table, with the same policies and alarms', asyn
   t.notMatch(terraform, /resources\s+= \["\*"\]|\bnot_actions\b/)
 
   const alarms = block('locals')
-  t.strictSame([...alarms.matchAll(/for name in \[([^\]]*)\]/g)].map(([, names]) => [...names!.matchAll(/"(\w+)"/g)].map(([, name]) => name)), [
-    ['ReadThrottleEvents', 'WriteThrottleEvents'], operationsOf(actions)
-  ])
+  t.strictSame(
+    [...alarms.matchAll(/for name in \[([^\]]*)\]/g)].map(([, names]) => [...names!.matchAll(/"(\w+)"/g)].map(([, name]) => name)),
+    [['ReadThrottleEvents', 'WriteThrottleEvents'], operationsOf(actions)]
+  )
   t.match(alarms, 'name = "UserErrors", dimensions = {}')
 })
 
@@ -151,32 +259,57 @@ const image = {
 }
 
 /** Settings of a manifest: each exists, none is a secret, and Quoin starts with them. */
-function takes (t: Test, where: string, settings: Array<[name: string, value: string]>, secrets: string[] = []): Config {
+function takes(t: Test, where: string, settings: Array<[name: string, value: string]>, secrets: string[] = []): Config {
   for (const [name] of settings) t.ok(Object.hasOwn(Environment.properties, name), `${where}: ${name}`)
   for (const name of secrets) t.ok((SECRETS as readonly string[]).includes(name), `${where}: ${name} is a secret`)
-  for (const name of SECRETS) t.notOk(settings.some(([set]) => set === name), `${where}: ${name} comes from outside`)
+  for (const name of SECRETS) {
+    t.notOk(
+      settings.some(([set]) => set === name),
+      `${where}: ${name} comes from outside`
+    )
+  }
   const env = { ...Object.fromEntries(settings), ...Object.fromEntries(secrets.map((name) => [name, 'secret'])) }
   t.strictSame(problemsOf(env), [], where)
   return readConfig(env)
 }
 
 t.test('the manifests for Kubernetes fit the service and each other', async (t) => {
-  const manifests = globSync('config/kubernetes/*.yaml', { cwd: ROOT }).sort().map((path) => parse(text(path)))
-  t.strictSame(manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`), ['apps/v1 Deployment', 'policy/v1 PodDisruptionBudget', 'v1 ServiceAccount', 'v1 Service'])
+  const manifests = globSync('config/kubernetes/*.yaml', { cwd: ROOT })
+    .sort()
+    .map((path) => parse(text(path)))
+  t.strictSame(
+    manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`),
+    ['apps/v1 Deployment', 'policy/v1 PodDisruptionBudget', 'v1 ServiceAccount', 'v1 Service']
+  )
   const [deployment, budget, account, service] = manifests
-  const { replicas, selector, template: { metadata, spec: pod } } = deployment.spec
+  const {
+    replicas,
+    selector,
+    template: { metadata, spec: pod }
+  } = deployment.spec
   const [container, ...others] = pod.containers
   t.strictSame(others, [])
 
   t.ok(replicas > budget.spec.maxUnavailable, 'one instance stays')
-  for (const labels of [selector.matchLabels, budget.spec.selector.matchLabels, service.spec.selector]) t.strictSame(labels, metadata.labels)
+  for (const labels of [selector.matchLabels, budget.spec.selector.matchLabels, service.spec.selector]) {
+    t.strictSame(labels, metadata.labels)
+  }
   t.equal(pod.serviceAccountName, account.metadata.name)
   t.equal(pod.enableServiceLinks, false, 'no Service of another name becomes a setting')
   t.equal(container.image.split(':')[1], manifest.version)
 
-  const config = takes(t, 'kubernetes', container.env.map(({ name, value }: { name: string, value: string }) => [name, value]))
-  const more = [...text('config/kubernetes/deployment.yaml').matchAll(/# - name: (\w+)\n +# +value: (\S+)$/gm)].map(([, name, value]) => [name!, value!] as const)
-  t.strictSame(more.map(([name]) => name), ['CMS_PASSWORD_FILE', 'EVENTS_BUS_URL_FILE'])
+  const config = takes(
+    t,
+    'kubernetes',
+    container.env.map(({ name, value }: { name: string; value: string }) => [name, value])
+  )
+  const more = [...text('config/kubernetes/deployment.yaml').matchAll(/# - name: (\w+)\n +# +value: (\S+)$/gm)].map(
+    ([, name, value]) => [name!, value!] as const
+  )
+  t.strictSame(
+    more.map(([name]) => name),
+    ['CMS_PASSWORD_FILE', 'EVENTS_BUS_URL_FILE']
+  )
   const [{ mountPath }] = container.volumeMounts
   for (const [name, value] of more) {
     t.ok(Object.hasOwn(Environment.properties, name), name)
@@ -186,12 +319,18 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   t.strictSame(ports, { http: config.port, metrics: config.metrics!.port })
   t.equal(config.port, image.port)
   t.match(metadata.annotations, { 'prometheus.io/port': String(ports.metrics), 'prometheus.io/path': '/metrics' })
-  t.strictSame(service.spec.ports.map(({ targetPort }: any) => targetPort), ['http'], 'metrics stay inside')
+  t.strictSame(
+    service.spec.ports.map(({ targetPort }: any) => targetPort),
+    ['http'],
+    'metrics stay inside'
+  )
 
   const app = await build(t)
   const probes = Object.entries<any>(container).filter(([name]) => name.endsWith('Probe'))
   t.strictSame(probes.map(([name]) => name).sort(), ['livenessProbe', 'readinessProbe'])
-  for (const [name, { httpGet }] of probes) t.match(httpGet, { path: '/health/live', port: 'http' }, `${name} does not fail while Drupal is down`)
+  for (const [name, { httpGet }] of probes) {
+    t.match(httpGet, { path: '/health/live', port: 'http' }, `${name} does not fail while Drupal is down`)
+  }
   t.ok(app.hasRoute({ method: 'GET', url: '/health/live' }))
 
   const [, pause] = container.lifecycle.preStop.exec.command
@@ -202,11 +341,23 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
 })
 
 t.test('the task definition for ECS fits the service', async (t) => {
-  const { taskRoleArn, executionRoleArn, containerDefinitions: [container, ...others] } = JSON.parse(text('config/aws/ecs-task.json'))
+  const {
+    taskRoleArn,
+    executionRoleArn,
+    containerDefinitions: [container, ...others]
+  } = JSON.parse(text('config/aws/ecs-task.json'))
   t.strictSame(others, [])
   t.ok(taskRoleArn && executionRoleArn && taskRoleArn !== executionRoleArn)
-  const config = takes(t, 'ECS', container.environment.map(({ name, value }: any) => [name, value]), container.secrets.map(({ name }: any) => name))
-  t.strictSame(container.portMappings.map(({ containerPort }: any) => containerPort), [config.port])
+  const config = takes(
+    t,
+    'ECS',
+    container.environment.map(({ name, value }: any) => [name, value]),
+    container.secrets.map(({ name }: any) => name)
+  )
+  t.strictSame(
+    container.portMappings.map(({ containerPort }: any) => containerPort),
+    [config.port]
+  )
   t.strictSame(container.healthCheck.command, ['CMD', ...image.check()])
   t.ok(container.stopTimeout > config.graceMs / 1000)
   t.match(container, { user: String(image.user), readonlyRootFilesystem: true, linuxParameters: { capabilities: { drop: ['ALL'] } } })
@@ -219,7 +370,12 @@ t.test('the rules for Prometheus are of metrics that there are', async (t) => {
   t.strictSame(others, [])
   // A test of the metrics holds that page to the code.
   const metrics = new Set(text('docs/operations.md').match(/\bquoin_[a-z_]+\b/g))
-  for (const { alert, expr, for: pause, annotations: { summary } } of group.rules) {
+  for (const {
+    alert,
+    expr,
+    for: pause,
+    annotations: { summary }
+  } of group.rules) {
     for (const [name] of expr.matchAll(/\bquoin_[a-z_]+\b/g)) t.ok(metrics.has(name.replace(/_count$/, '')), `${alert}: ${name}`)
     t.match({ alert, pause, summary }, { alert: /^Quoin[A-Z]/, pause: /^\d+m$/, summary: /^[A-Z]/ })
   }
@@ -230,15 +386,44 @@ t.test('the image has what production needs, and no more', async (t) => {
   t.equal(first, '*', 'what is not named stays out')
   for (const path of [...named, ...ignored]) t.ok(globSync(path, { cwd: ROOT }).length > 0, `${path} is there`)
   const files = imageFiles()
-  for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'model.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'config/content-model.schema.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
-  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|prometheus|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
+  for (const needed of [
+    'server.ts',
+    'app.ts',
+    'doctor.ts',
+    'model.ts',
+    'table.ts',
+    'package.json',
+    'config/node-version.cjs',
+    'config/content-model.json',
+    'config/content-model.schema.json',
+    'lib/locks/locks.ts',
+    'packages/desk/index.html',
+    'packages/desk/main.ts',
+    'packages/client/src/client.ts'
+  ]) {
+    t.ok(files.includes(needed), needed)
+  }
+  t.strictSame(
+    files.filter(
+      (path) =>
+        /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|prometheus|terraform))/.test(path) ||
+        /\.(?:md|log)$|\.env/.test(path)
+    ),
+    []
+  )
   const dockerfile = text('Dockerfile')
-  for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
+  for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) {
+    for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
+  }
   t.match(dockerfile, /^FROM node:24-alpine@sha256:[\da-f]{64}$/m)
   t.match(dockerfile, /^RUN npm ci --omit=dev --no-audit /m)
   t.match(dockerfile, /^ENV HOST=0\.0\.0\.0 METRICS_HOST=0\.0\.0\.0$/m)
   t.ok(dockerfile.indexOf('\nUSER 1000\n') > dockerfile.lastIndexOf('\nRUN '), 'it does not run as root')
-  t.strictSame(`exec ${execForm(/^CMD (\[.*\])$/m).join(' ')}`, manifest.scripts.start, 'it starts as npm start does, without npm, so that SIGTERM arrives')
+  t.strictSame(
+    `exec ${execForm(/^CMD (\[.*\])$/m).join(' ')}`,
+    manifest.scripts.start,
+    'it starts as npm start does, without npm, so that SIGTERM arrives'
+  )
 })
 
 const compose = parse(text('compose.yaml'))
@@ -255,21 +440,50 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  t.strictSame(Object.keys(instance.environment).sort(), [...Object.keys(Environment.properties), ...OF_OPENTELEMETRY].sort(), 'every setting is passed on')
+  t.strictSame(
+    Object.keys(instance.environment).sort(),
+    [...Object.keys(Environment.properties), ...OF_OPENTELEMETRY].sort(),
+    'every setting is passed on'
+  )
   const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
-  t.strictSame({ HOST, PORT, METRICS_HOST }, { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' }, 'what would leave the container out of reach is not')
-  for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)
+  t.strictSame(
+    { HOST, PORT, METRICS_HOST },
+    { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' },
+    'what would leave the container out of reach is not'
+  )
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)
+  }
   t.strictSame(table.environment, { DYNAMODB_ENDPOINT, DATA_STATE_TABLE: null, AWS_REGION: null }, 'both have the same table')
   t.equal(`exec ${table.command.join(' ')}`, manifest.scripts.table)
-  t.match({ instance, table, dynamodb }, {
-    instance: { build: '.', deploy: { replicas: 2 }, depends_on: { table: { condition: 'service_completed_successfully' }, bus: { condition: 'service_healthy' } } },
-    table: { build: '.', depends_on: { dynamodb: { condition: 'service_healthy' } } },
-    dynamodb: { image: /^amazon\/dynamodb-local:\d/, healthcheck: {} }
-  })
-  t.strictSame(Object.entries<any>(compose.services).filter(([, { ports }]) => ports).map(([name]) => name), ['balancer'], 'nothing else is reached from outside')
+  t.match(
+    { instance, table, dynamodb },
+    {
+      instance: {
+        build: '.',
+        deploy: { replicas: 2 },
+        depends_on: { table: { condition: 'service_completed_successfully' }, bus: { condition: 'service_healthy' } }
+      },
+      table: { build: '.', depends_on: { dynamodb: { condition: 'service_healthy' } } },
+      dynamodb: { image: /^amazon\/dynamodb-local:\d/, healthcheck: {} }
+    }
+  )
+  t.strictSame(
+    Object.entries<any>(compose.services)
+      .filter(([, { ports }]) => ports)
+      .map(([name]) => name),
+    ['balancer'],
+    'nothing else is reached from outside'
+  )
   t.equal(bus.volumes, undefined, 'the bus keeps nothing')
 
-  const { bus: busConfig, hosts } = readConfig({ ENVIRONMENT: 'local', CMS_URL: 'http://cms.example', DYNAMODB_ENDPOINT, EVENTS_BUS_URL: /-(.*)\}$/.exec(others.EVENTS_BUS_URL)![1], HOSTS: /-(.*)\}$/.exec(others.HOSTS)![1] })
+  const { bus: busConfig, hosts } = readConfig({
+    ENVIRONMENT: 'local',
+    CMS_URL: 'http://cms.example',
+    DYNAMODB_ENDPOINT,
+    EVENTS_BUS_URL: /-(.*)\}$/.exec(others.EVENTS_BUS_URL)![1],
+    HOSTS: /-(.*)\}$/.exec(others.HOSTS)![1]
+  })
   t.equal(busConfig!.url, 'redis://bus:6379')
   t.strictSame(balancer.networks.default.aliases, hosts, 'other containers call it by a name that instances answer to')
   const [volume] = balancer.volumes

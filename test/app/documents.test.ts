@@ -22,15 +22,23 @@ import { Entity as LockedEntity, LockRequest } from '../../lib/locks/schemas.ts'
 import { BACKLOG_BYTES } from '../../lib/http/backlog.ts'
 import { ROOT } from './fixtures/processes.ts'
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md', 'test/**/README.md'], { cwd: ROOT, exclude: (name) => name === 'node_modules' || name === 'site' })
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md', 'test/**/README.md'], {
+  cwd: ROOT,
+  exclude: (name) => name === 'node_modules' || name === 'site'
+})
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Without blocks of code, in which a bracket is no link. */
 const prose = (text: string) => text.replace(/^ *```.*?^ *```$/gms, '').replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]]/g, ' '))
 
 /** The anchors of a document's headings, as the hosts of repositories make them. */
-function anchorsOf (path: string): string[] {
-  return [...prose(read(path)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!.toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-'))
+function anchorsOf(path: string): string[] {
+  return [...prose(read(path)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-')
+  )
 }
 
 t.test('every link between the documents leads to a file, and to a heading where it names one', async (t) => {
@@ -41,7 +49,9 @@ t.test('every link between the documents leads to a file, and to a heading where
       const [file, anchor] = link!.split('#') as [string, string?]
       const path = file === '' ? document : join(dirname(document), file)
       if (!existsSync(join(ROOT, path))) t.fail(`${document} has a link to ${link}, which does not exist`)
-      else if (anchor !== undefined && !anchorsOf(path).includes(anchor)) t.fail(`${document} has a link to ${link}, but there is no such heading`)
+      else if (anchor !== undefined && !anchorsOf(path).includes(anchor)) {
+        t.fail(`${document} has a link to ${link}, but there is no such heading`)
+      }
     }
   }
 })
@@ -52,9 +62,14 @@ t.test('every page of docs/ can be reached from README', async (t) => {
   for (const document of open) {
     if (reached.has(document)) continue
     reached.add(document)
-    for (const [, link] of prose(read(document)).matchAll(/\]\(([^)\s#]+\.md)[^)\s]*\)/g)) if (!/^https?:/.test(link!)) open.push(join(dirname(document), link!))
+    for (const [, link] of prose(read(document)).matchAll(/\]\(([^)\s#]+\.md)[^)\s]*\)/g)) {
+      if (!/^https?:/.test(link!)) open.push(join(dirname(document), link!))
+    }
   }
-  t.strictSame(documents.filter((document) => !reached.has(document)), [])
+  t.strictSame(
+    documents.filter((document) => !reached.has(document)),
+    []
+  )
 })
 
 t.test('README is read in two minutes', async (t) => {
@@ -66,7 +81,9 @@ t.test('the commands that the documents name are there', async (t) => {
   for (const document of documents) {
     const text = read(document)
     for (const [, script] of text.matchAll(/\bnpm run ([\w:]+)/g)) t.ok(scripts[script!], `${document}: npm run ${script}`)
-    for (const [, file] of text.matchAll(/\bdocker run .* quoin node (\S+)/g)) t.ok(statSync(join(ROOT, file!)).isFile(), `${document}: ${file}`)
+    for (const [, file] of text.matchAll(/\bdocker run .* quoin node (\S+)/g)) {
+      t.ok(statSync(join(ROOT, file!)).isFile(), `${document}: ${file}`)
+    }
   }
 })
 
@@ -80,7 +97,9 @@ t.test('the documents name packed packages by their versions', async (t) => {
 
 t.test('the files that the documents name are there', async (t) => {
   for (const document of documents.filter((document) => document !== 'CHANGELOG.md')) {
-    for (const [file] of read(document).matchAll(/(?<![\w./-])(?:config|dev|docs|lib|packages|plugins|routes|test)\/[\w./-]+\.(?:cjs|json|md|sh|ts|ya?ml)\b/g)) {
+    for (const [file] of read(document).matchAll(
+      /(?<![\w./-])(?:config|dev|docs|lib|packages|plugins|routes|test)\/[\w./-]+\.(?:cjs|json|md|sh|ts|ya?ml)\b/g
+    )) {
       t.ok(existsSync(join(ROOT, file)) || existsSync(join(ROOT, dirname(document), file)), `${document}: ${file}`)
     }
   }
@@ -98,8 +117,12 @@ t.test('every block of commands in the documents can be read by a shell, and set
       t.strictSame({ status, stderr }, { status: 0, stderr: '' }, `${document}: ${block}`)
       // The bodies of requests are no commands.
       const commands = block!.replace(/'[^']*'/g, "''").replace(/#.*$/gm, '')
-      for (const [, name] of commands.matchAll(/(?:^|\s)([A-Z][A-Z_]*)=/g)) t.ok([...Object.keys(Environment.properties), ...NO_SETTINGS].includes(name!), `${document}: ${name}`)
-      for (const [, file] of commands.matchAll(/(?:^|[\s@])(?:file:\/\/)?(?:\.\/)?((?:config|packages|test)\/\S+)/g)) t.ok(existsSync(join(ROOT, file!)), `${document}: ${file}`)
+      for (const [, name] of commands.matchAll(/(?:^|\s)([A-Z][A-Z_]*)=/g)) {
+        t.ok([...Object.keys(Environment.properties), ...NO_SETTINGS].includes(name!), `${document}: ${name}`)
+      }
+      for (const [, file] of commands.matchAll(/(?:^|[\s@])(?:file:\/\/)?(?:\.\/)?((?:config|packages|test)\/\S+)/g)) {
+        t.ok(existsSync(join(ROOT, file!)), `${document}: ${file}`)
+      }
     }
   }
   t.ok(blocks >= 10)
@@ -110,15 +133,17 @@ t.test('the example of a content model is whole, and says of every member what i
   const example: Record<string, unknown> = JSON.parse(commented!.replace(/^ *\/\/.*$/gm, ''))
   const { properties } = ContentModel
   t.strictSame(Object.keys(example), Object.keys(properties), 'in the order of the schema')
-  for (const member of ['keys', 'fields'] as const) t.strictSame(Object.keys(example[member] as object), Object.keys(properties[member].properties))
-  t.match(contentModel(example), JSON.parse(JSON.stringify(example, (name, value) => name === '$comment' ? undefined : value)))
+  for (const member of ['keys', 'fields'] as const) {
+    t.strictSame(Object.keys(example[member] as object), Object.keys(properties[member].properties))
+  }
+  t.match(contentModel(example), JSON.parse(JSON.stringify(example, (name, value) => (name === '$comment' ? undefined : value))))
   for (const member of [...Object.keys(properties).filter((name) => name !== 'fields'), ...Object.keys(properties.fields.properties)]) {
     t.match(commented, new RegExp(`^ *// .*\\.\n *"${member.replace('$', '\\$')}":`, 'm'), `${member} has a comment`)
   }
 })
 
 /** A number as docs/limits.md has it. */
-const written = (number: number) => number >= 10_000 ? new Intl.NumberFormat('en').format(number).replaceAll(',', ' ') : String(number)
+const written = (number: number) => (number >= 10_000 ? new Intl.NumberFormat('en').format(number).replaceAll(',', ' ') : String(number))
 
 t.test('docs/limits.md has the figures of the code', async (t) => {
   const page = read('docs/limits.md')
@@ -202,7 +227,15 @@ t.test('docs/limits.md names settings that exist, with their defaults', async (t
   const { SHUTDOWN_GRACE_MS, DRAFT_DAYS, EVENTS_WATCHERS_MAX, EVENTS_HEARTBEAT_SECONDS, CMS_STALE_SECONDS } = Environment.properties
   const defaults = new Map(rows.map(([, limit, name]) => [name, limit]))
   t.strictSame(
-    ['SHUTDOWN_GRACE_MS', 'DRAFT_DAYS', 'EVENTS_WATCHERS_MAX', 'EVENTS_HEARTBEAT_SECONDS', 'CMS_STALE_SECONDS'].map((name) => defaults.get(name)),
-    [`${SHUTDOWN_GRACE_MS.default / 1000} seconds`, `${DRAFT_DAYS.default} days`, `${EVENTS_WATCHERS_MAX.default}`, `${EVENTS_HEARTBEAT_SECONDS.default} seconds`, `${CMS_STALE_SECONDS.default} seconds`]
+    ['SHUTDOWN_GRACE_MS', 'DRAFT_DAYS', 'EVENTS_WATCHERS_MAX', 'EVENTS_HEARTBEAT_SECONDS', 'CMS_STALE_SECONDS'].map((name) =>
+      defaults.get(name)
+    ),
+    [
+      `${SHUTDOWN_GRACE_MS.default / 1000} seconds`,
+      `${DRAFT_DAYS.default} days`,
+      `${EVENTS_WATCHERS_MAX.default}`,
+      `${EVENTS_HEARTBEAT_SECONDS.default} seconds`,
+      `${CMS_STALE_SECONDS.default} seconds`
+    ]
   )
 })

@@ -14,22 +14,28 @@ t.test('killed with -9 amid writes and started again, it has every acknowledged 
   for (let round = 1; round <= ROUNDS; round++) {
     const { child, ended, says } = runNode(t, DEV, { env })
     const [, address] = await says(/^Quoin listens on (http:\S+) /m)
-    await Promise.all(Array.from({ length: WRITERS }, async (_, writer) => {
-      const id = `${round}-${writer}`
-      const fields: string[] = []
-      acknowledged.set(id, fields)
-      try {
-        for (let field = 1; ; field++) {
-          const reply = await send(`${address}/api/cloud/data-state/node/${id}`, { fieldName: `field_${field}`, userData: { uid: writer }, payload: 'x'.repeat(1000) })
-          if (!reply.success) throw new Error(JSON.stringify(reply))
-          fields.push(`field_${field}`)
-          if (++count === PER_ROUND * round) child.kill('SIGKILL')
+    await Promise.all(
+      Array.from({ length: WRITERS }, async (_, writer) => {
+        const id = `${round}-${writer}`
+        const fields: string[] = []
+        acknowledged.set(id, fields)
+        try {
+          for (let field = 1; ; field++) {
+            const reply = await send(`${address}/api/cloud/data-state/node/${id}`, {
+              fieldName: `field_${field}`,
+              userData: { uid: writer },
+              payload: 'x'.repeat(1000)
+            })
+            if (!reply.success) throw new Error(JSON.stringify(reply))
+            fields.push(`field_${field}`)
+            if (++count === PER_ROUND * round) child.kill('SIGKILL')
+          }
+        } catch (error) {
+          if ((error as Error).name !== 'TypeError') throw error
+          cutOff++
         }
-      } catch (error) {
-        if ((error as Error).name !== 'TypeError') throw error
-        cutOff++
-      }
-    }))
+      })
+    )
     t.equal(await ended, 'SIGKILL')
   }
   t.ok(count >= PER_ROUND * ROUNDS, `${count} locks were acknowledged`)
@@ -39,14 +45,16 @@ t.test('killed with -9 amid writes and started again, it has every acknowledged 
   const [, address] = await says(/^Quoin listens on (http:\S+) /m)
   const lost: string[] = []
   for (const [id, fields] of acknowledged) {
-    const { data } = await (await fetch(`${address}/api/cloud/data-state/node/${id}`)).json() as { data: { Items: Array<{ fieldName: string, payload: string }> } }
+    const { data } = (await (await fetch(`${address}/api/cloud/data-state/node/${id}`)).json()) as {
+      data: { Items: Array<{ fieldName: string; payload: string }> }
+    }
     const kept = new Map(data.Items.map(({ fieldName, payload }) => [fieldName, payload]))
     lost.push(...fields.filter((field) => kept.get(field)?.length !== 1000).map((field) => `${id} ${field}`))
   }
   t.strictSame(lost, [])
 })
 
-async function send (url: string, body: object): Promise<{ success: boolean }> {
+async function send(url: string, body: object): Promise<{ success: boolean }> {
   const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  return await reply.json() as { success: boolean }
+  return (await reply.json()) as { success: boolean }
 }

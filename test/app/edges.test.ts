@@ -20,7 +20,7 @@ const DESK = 'https://desk.example'
 const preflight = { 'access-control-request-method': 'PUT', 'access-control-request-headers': 'content-type,if-match' }
 
 /** The header fields of an answer that CORS is made of. */
-function corsOf (headers: Record<string, unknown>): Record<string, unknown> {
+function corsOf(headers: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
 }
 
@@ -38,18 +38,28 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
   const read = {
     'access-control-allow-origin': DESK,
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'Edition-Turn, ETag, Idempotency-Replayed, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
+    'access-control-expose-headers':
+      'Edition-Turn, ETag, Idempotency-Replayed, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
     vary: 'Origin'
   }
   const answers: Array<[method: 'GET' | 'POST' | 'PATCH' | 'OPTIONS', url: string, status: number]> = [
-    ['GET', '/health/live', 200], ['GET', LOCK, 503], ['POST', LOCK, 400], ['PATCH', LOCK, 405], ['GET', EDITION, 502], ['GET', '/nowhere', 404], ['OPTIONS', LOCK, 405]
+    ['GET', '/health/live', 200],
+    ['GET', LOCK, 503],
+    ['POST', LOCK, 400],
+    ['PATCH', LOCK, 405],
+    ['GET', EDITION, 502],
+    ['GET', '/nowhere', 404],
+    ['OPTIONS', LOCK, 405]
   ]
   for (const [method, url, status] of answers) {
     const reply = await fastify.inject({ method, url, headers: { origin: DESK } })
     t.equal(reply.statusCode, status, `${method} ${url}`)
     t.strictSame(corsOf(reply.headers), read, `${method} ${url}: a failure can be read too`)
   }
-  t.equal((await fastify.inject({ url: LOCK, headers: { origin: 'http://localhost:5173' } })).headers['access-control-allow-origin'], 'http://localhost:5173')
+  t.equal(
+    (await fastify.inject({ url: LOCK, headers: { origin: 'http://localhost:5173' } })).headers['access-control-allow-origin'],
+    'http://localhost:5173'
+  )
 
   for (const url of [LOCK, EDITION, '/nowhere', '/docs/json']) {
     const reply = await fastify.inject({ method: 'OPTIONS', url, headers: { origin: DESK, ...preflight } })
@@ -57,7 +67,8 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
     t.strictSame(corsOf(reply.headers), {
       ...read,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
       'access-control-max-age': '7200'
     })
   }
@@ -75,11 +86,35 @@ t.test('to an origin that is not listed the service answers as ever, without a w
   const CMS_URL = await cms.listen()
   const plain = await build(t, { CMS_URL })
   const fastify = await build(t, { CMS_URL, CORS_ORIGINS: DESK })
-  const origins = ['https://evil.example', 'null', '', '*', `${DESK}.evil.example`, `${DESK}/`, 'https://DESK.example', 'http://desk.example', `${DESK}:8443`, `${DESK}, https://evil.example`, undefined]
+  const origins = [
+    'https://evil.example',
+    'null',
+    '',
+    '*',
+    `${DESK}.evil.example`,
+    `${DESK}/`,
+    'https://DESK.example',
+    'http://desk.example',
+    `${DESK}:8443`,
+    `${DESK}, https://evil.example`,
+    undefined
+  ]
   for (const origin of origins) {
-    for (const [method, url] of [['GET', EDITION], ['GET', LOCK], ['OPTIONS', LOCK], ['OPTIONS', EDITION], ['OPTIONS', '/nowhere'], ['OPTIONS', '*']] as const) {
+    for (const [method, url] of [
+      ['GET', EDITION],
+      ['GET', LOCK],
+      ['OPTIONS', LOCK],
+      ['OPTIONS', EDITION],
+      ['OPTIONS', '/nowhere'],
+      ['OPTIONS', '*']
+    ] as const) {
       const what = `${method} ${url} from ${origin}`
-      const request = { method, url, headers: { ...preflight, ...(origin !== undefined && { origin }), 'content-type': 'text/plain' }, ...(method === 'OPTIONS' && { body: 'x' }) }
+      const request = {
+        method,
+        url,
+        headers: { ...preflight, ...(origin !== undefined && { origin }), 'content-type': 'text/plain' },
+        ...(method === 'OPTIONS' && { body: 'x' })
+      }
       const [reply, asEver] = await Promise.all([fastify.inject(request), plain.inject(request)])
       t.strictSame(answerOf(reply), answerOf(asEver), what)
       t.strictSame(corsOf(reply.headers), { vary: 'Origin' }, `${what}: caches tell it from an answer to a listed one`)
@@ -131,27 +166,45 @@ t.test('/docs loads what it needs and nothing from elsewhere', async (t) => {
   const fastify = await build(t)
   for (const page of ['/docs', '/docs/']) {
     const { body, headers } = await fastify.inject(page)
-    const policy = Object.fromEntries(String(headers['content-security-policy']).split('; ').map((directive) => directive.split(/ (.*)/)))
-    t.strictSame(policy, {
-      'default-src': "'none'",
-      'base-uri': "'none'",
-      'connect-src': "'self'",
-      'form-action': "'none'",
-      'frame-ancestors': "'none'",
-      'img-src': "'self' data:",
-      'script-src': "'self'",
-      'style-src': "'self' 'unsafe-inline'"
-    }, page)
+    const policy = Object.fromEntries(
+      String(headers['content-security-policy'])
+        .split('; ')
+        .map((directive) => directive.split(/ (.*)/))
+    )
+    t.strictSame(
+      policy,
+      {
+        'default-src': "'none'",
+        'base-uri': "'none'",
+        'connect-src': "'self'",
+        'form-action': "'none'",
+        'frame-ancestors': "'none'",
+        'img-src': "'self' data:",
+        'script-src': "'self'",
+        'style-src': "'self' 'unsafe-inline'"
+      },
+      page
+    )
     t.notMatch(body, /<script(?![^>]* src=)|\son\w+=|<base|<form/, 'no script within the page, which its policy would stop')
-    const loaded = [...body.matchAll(/<(script|link)[^>]*? (?:src|href)="([^"]+)"/g)].map(([, tag, target]) => [tag, new URL(target!, `http://quoin.example${page}`)] as const)
+    const loaded = [...body.matchAll(/<(script|link)[^>]*? (?:src|href)="([^"]+)"/g)].map(
+      ([, tag, target]) => [tag, new URL(target!, `http://quoin.example${page}`)] as const
+    )
     t.ok(loaded.length >= 7)
     for (const [tag, { origin, pathname }] of loaded) {
       t.equal(origin, 'http://quoin.example', pathname)
       const reply = await fastify.inject(pathname)
       t.equal(reply.statusCode, 200, pathname)
-      t.match(reply.headers['content-type'], tag === 'script' ? /^(?:application|text)\/javascript/ : /^(?:text\/css|image\/png)/, `${pathname}: nosniff lets it through`)
+      t.match(
+        reply.headers['content-type'],
+        tag === 'script' ? /^(?:application|text)\/javascript/ : /^(?:text\/css|image\/png)/,
+        `${pathname}: nosniff lets it through`
+      )
     }
-    t.match((await fastify.inject('/docs/static/swagger-initializer.js')).body, /validatorUrl: null/, 'the document is shown to no validator elsewhere')
+    t.match(
+      (await fastify.inject('/docs/static/swagger-initializer.js')).body,
+      /validatorUrl: null/,
+      'the document is shown to no validator elsewhere'
+    )
   }
 })
 
@@ -161,7 +214,13 @@ t.test('a connection is kept longer than balancers keep theirs, and ended when n
   t.match(server, { headersTimeout: 10_000, requestTimeout: 30_000, timeout: 900_000 })
 
   const { http, ...options } = fastifyOptions
-  const hasty = Fastify({ ...options, keepAliveTimeout: 1, connectionTimeout: 400, clientErrorHandler: refuse, http: { ...http, headersTimeout: 100, connectionsCheckingInterval: 20 } })
+  const hasty = Fastify({
+    ...options,
+    keepAliveTimeout: 1,
+    connectionTimeout: 400,
+    clientErrorHandler: refuse,
+    http: { ...http, headersTimeout: 100, connectionsCheckingInterval: 20 }
+  })
   t.teardown(() => hasty.close())
   hasty.get('/long', async () => Buffer.alloc(64 * 1024 * 1024))
   await hasty.listen({ host: '127.0.0.1', port: 0 })
@@ -175,9 +234,11 @@ t.test('a connection is kept longer than balancers keep theirs, and ended when n
   t.match(drip, /^HTTP\/1\.1 408 /, 'half a header')
   t.match(nothing, /^HTTP\/1\.1 408 /, 'not a byte')
 
-  const deaf = connect(port, '127.0.0.1').on('error', () => {}).pause()
+  const deaf = connect(port, '127.0.0.1')
+    .on('error', () => {})
+    .pause()
   deaf.write('GET /long HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [served] = await once(hasty.server, 'connection') as [Socket]
+  const [served] = (await once(hasty.server, 'connection')) as [Socket]
   await once(served, 'close')
   deaf.resume()
   await once(deaf, 'close')
@@ -217,29 +278,55 @@ t.test('a caller beyond RATE_LIMIT is told when to come back, in the shape of th
     const { headers, json } = await get(url)
     t.match(headers, { 'retry-after': /^(?:[1-5]?\d|60)$/, 'access-control-allow-origin': DESK, 'cache-control': 'private, no-store' }, url)
     const message = `More than 3 requests within a minute; try again in ${headers['retry-after']} s`
-    t.strictSame(json(), url === LOCK
-      ? { success: false, message: `Error: ${message}`, error: { name: 'TooManyRequestsError', code: 'TOO_MANY_REQUESTS', message } }
-      : { message, statusCode: 429, error: 'Too Many Requests', code: 'TOO_MANY_REQUESTS' }, url)
+    t.strictSame(
+      json(),
+      url === LOCK
+        ? { success: false, message: `Error: ${message}`, error: { name: 'TooManyRequestsError', code: 'TOO_MANY_REQUESTS', message } }
+        : { message, statusCode: 429, error: 'Too Many Requests', code: 'TOO_MANY_REQUESTS' },
+      url
+    )
   }
   t.strictSame(await statuses('/health/live'), [200, 200, 200, 200, 200], 'health is never limited')
   t.equal((await get('/health/ready')).statusCode, 503)
-  t.equal((await fastify.inject({ method: 'OPTIONS', url: LOCK, headers: { origin: DESK, ...preflight } })).statusCode, 204, 'nor are preflights')
+  t.equal(
+    (await fastify.inject({ method: 'OPTIONS', url: LOCK, headers: { origin: DESK, ...preflight } })).statusCode,
+    204,
+    'nor are preflights'
+  )
 
   const others = [{ authorization: 'Basic YTpi' }, { authorization: 'Basic YTpj' }, { cookie: 'SESSx=1' }, { cookie: 'SESSx=2' }]
-  for (const headers of others) t.strictSame(await statuses('/api/collections/daily?limit=0', headers as never), [400, 400, 400, 429, 429], `another caller: ${JSON.stringify(headers)}`)
+  for (const headers of others) {
+    t.strictSame(
+      await statuses('/api/collections/daily?limit=0', headers as never),
+      [400, 400, 400, 429, 429],
+      `another caller: ${JSON.stringify(headers)}`
+    )
+  }
   t.equal((await get(LOCK, { cookie: '_ga=1; SESSx=1' })).statusCode, 429, 'an unrelated cookie makes no other caller')
-  t.equal((await get(LOCK, { authorization: 'Basic YTpi', cookie: 'SESSx=3' })).statusCode, 429, 'the credentials that would travel on are those that count')
-  t.strictSame(await (async () => {
-    const free = await build(t)
-    return Promise.all(Array.from({ length: 50 }, async () => (await free.inject('/api/collections/daily?limit=0')).statusCode))
-  })(), Array(50).fill(400), 'without RATE_LIMIT there is none')
+  t.equal(
+    (await get(LOCK, { authorization: 'Basic YTpi', cookie: 'SESSx=3' })).statusCode,
+    429,
+    'the credentials that would travel on are those that count'
+  )
+  t.strictSame(
+    await (async () => {
+      const free = await build(t)
+      return Promise.all(Array.from({ length: 50 }, async () => (await free.inject('/api/collections/daily?limit=0')).statusCode))
+    })(),
+    Array(50).fill(400),
+    'without RATE_LIMIT there is none'
+  )
 })
 
 t.test('a caller without credentials counts by address, which only a balancer in TRUST_PROXY may tell', async (t) => {
   const limited = async (env: Record<string, string>, remoteAddress: string, ...forwarded: string[]) => {
     const fastify = await build(t, { RATE_LIMIT: '1', ...env })
     const found: number[] = []
-    for (const one of forwarded) found.push((await fastify.inject({ url: '/api/collections/daily?limit=0', remoteAddress, headers: { 'x-forwarded-for': one } })).statusCode)
+    for (const one of forwarded) {
+      found.push(
+        (await fastify.inject({ url: '/api/collections/daily?limit=0', remoteAddress, headers: { 'x-forwarded-for': one } })).statusCode
+      )
+    }
     return found
   }
   const trusted = { TRUST_PROXY: '10.0.0.0/16,2001:db8::1' }
@@ -247,20 +334,40 @@ t.test('a caller without credentials counts by address, which only a balancer in
   t.strictSame(await limited(trusted, '192.0.2.9', '192.0.2.1', '192.0.2.2'), [400, 429], 'nor who is not listed')
   t.strictSame(await limited(trusted, '10.0.0.5', '192.0.2.1', '192.0.2.2', '192.0.2.1'), [400, 400, 429])
   t.strictSame(await limited(trusted, '2001:db8::1', '192.0.2.1', '192.0.2.2', '192.0.2.1'), [400, 400, 429])
-  t.strictSame(await limited(trusted, '10.0.0.5', '192.0.2.1', '8.8.8.8, 192.0.2.1', '10.0.0.9, 192.0.2.1, 10.0.0.7'), [400, 429, 429], 'what a caller made up before its own address does not count')
+  t.strictSame(
+    await limited(trusted, '10.0.0.5', '192.0.2.1', '8.8.8.8, 192.0.2.1', '10.0.0.9, 192.0.2.1, 10.0.0.7'),
+    [400, 429, 429],
+    'what a caller made up before its own address does not count'
+  )
   t.strictSame(await limited({}, '2001:db8:0:1::1', '1'), [400])
   const six = await build(t, { RATE_LIMIT: '1' })
   const from = async (remoteAddress: string) => (await six.inject({ url: '/api/collections/daily?limit=0', remoteAddress })).statusCode
-  t.strictSame([await from('2001:db8:0:1::1'), await from('2001:db8:0:1:ffff::2'), await from('2001:db8:0:2::1'), await from('::ffff:192.0.2.1'), await from('192.0.2.1')], [400, 429, 400, 400, 429])
+  t.strictSame(
+    [
+      await from('2001:db8:0:1::1'),
+      await from('2001:db8:0:1:ffff::2'),
+      await from('2001:db8:0:2::1'),
+      await from('::ffff:192.0.2.1'),
+      await from('192.0.2.1')
+    ],
+    [400, 429, 400, 400, 429]
+  )
 })
 
 t.test('requests count for their authenticated user, whatever credentials these come with', async (t) => {
   const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never, normalizeIP, [])
-  t.equal(key({ identity: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ identity: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
+  t.equal(
+    key({ identity: { uid: '7' }, headers: { authorization: 'Bearer x' } }),
+    key({ identity: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' })
+  )
   t.not(key({ identity: { uid: '7' } }), key({ identity: { uid: '8' } }))
   t.equal(key({ identity: null }), 'address 192.0.2.1')
   t.equal(key({ ip: undefined }), 'address undefined', 'a caller that has hung up')
-  t.strictSame(['192.0.2.1:4711', '[2001:db8::1]:4711', '2001:db8::1'].map((ip) => key({ ip })), ['address 192.0.2.1', 'address 2001:db8::', 'address 2001:db8::'], 'a balancer that tells the port')
+  t.strictSame(
+    ['192.0.2.1:4711', '[2001:db8::1]:4711', '2001:db8::1'].map((ip) => key({ ip })),
+    ['address 192.0.2.1', 'address 2001:db8::', 'address 2001:db8::'],
+    'a balancer that tells the port'
+  )
   t.notMatch(key({ headers: { authorization: 'Bearer hunter2' } }), /hunter2/)
 })
 
@@ -295,12 +402,16 @@ t.test('requests are turned away while the event loop is late, and health is tol
     const { statusCode, headers, json } = await fastify.inject(url)
     t.match({ statusCode, headers }, { statusCode: 503, headers: { 'retry-after': '1', 'cache-control': 'private, no-store' } }, url)
     const message = 'There are more requests than can be answered in time; try again'
-    t.strictSame(json(), url === LOCK
-      ? { success: false, message: `Error: ${message}`, error: { name: 'ServiceUnavailableError', code: 'OVERLOADED', message } }
-      : { message, statusCode: 503, error: 'Service Unavailable', code: 'OVERLOADED' }, url)
+    t.strictSame(
+      json(),
+      url === LOCK
+        ? { success: false, message: `Error: ${message}`, error: { name: 'ServiceUnavailableError', code: 'OVERLOADED', message } }
+        : { message, statusCode: 503, error: 'Service Unavailable', code: 'OVERLOADED' },
+      url
+    )
   }
   t.equal((await fastify.inject('/health/live')).statusCode, 200, 'health answers as ever')
-  for (const deadline = Date.now() + 10_000; await status() !== 200 && Date.now() < deadline;) await sleep(20)
+  for (const deadline = Date.now() + 10_000; (await status()) !== 200 && Date.now() < deadline;) await sleep(20)
   t.equal(await status(), 200, 'it ends when the loop is in time again')
 })
 
@@ -314,7 +425,9 @@ t.test('a connection beyond the most that are held is closed unread', async (t) 
   const first = connect(port, '127.0.0.1')
   t.teardown(() => first.destroy())
   await once(first, 'connect')
-  const second = connect(port, '127.0.0.1').on('error', () => {}).resume()
+  const second = connect(port, '127.0.0.1')
+    .on('error', () => {})
+    .resume()
   second.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(second, 'close')
   t.equal(second.bytesRead, 0)
@@ -323,7 +436,7 @@ t.test('a connection beyond the most that are held is closed unread', async (t) 
 })
 
 /** Nothing else happens in this process for so many milliseconds. */
-function halt (ms: number): void {
+function halt(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 

@@ -34,11 +34,18 @@ interface Host {
 }
 
 /** A host as one finds them: with a logger, an error handler, a not-found handler, an auth hook, and decorators of its own. */
-function hostOf (t: Test, options: FastifyServerOptions = {}): Host {
+function hostOf(t: Test, options: FastifyServerOptions = {}): Host {
   const lines: string[] = []
   const host = Fastify({
     routerOptions: { maxParamLength: 4096 },
-    logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } },
+    logger: {
+      level: 'info',
+      stream: {
+        write: (line: string) => {
+          lines.push(line)
+        }
+      }
+    },
     ...options
   }) as unknown as FastifyInstance
   t.teardown(() => host.close())
@@ -46,41 +53,56 @@ function hostOf (t: Test, options: FastifyServerOptions = {}): Host {
   host.decorateRequest('user', null)
   host.setErrorHandler((error: Error, _request, reply) => reply.code(418).send({ host: error.message }))
   host.setNotFoundHandler((_request, reply) => reply.code(404).send({ host: 'nothing here' }))
-  host.setValidatorCompiler(() => () => { throw new Error("the host's validator") })
+  host.setValidatorCompiler(() => () => {
+    throw new Error("the host's validator")
+  })
   host.setSerializerCompiler(() => () => '"the host\'s serializer"')
   host.addSchema({ $id: 'HostThing', type: 'object' })
-  host.addHook('onSend', async (_request, reply) => { reply.header('x-host', 'yes') })
+  host.addHook('onSend', async (_request, reply) => {
+    reply.header('x-host', 'yes')
+  })
   host.register(async (scope) => {
     scope.addHook('onRequest', async (request) => {
       if (request.headers['x-key'] !== KEY['x-key']) throw new Error('who are you?')
       Object.assign(request, { user: { name: 'of the host' } })
     })
-    scope.get('/own', async (request) => JSON.stringify([(request as unknown as { user: { name: string } }).user.name, request.server.locks]))
-    scope.get('/own/fails', async () => { throw new TypeError('broken') })
+    scope.get('/own', async (request) =>
+      JSON.stringify([(request as unknown as { user: { name: string } }).user.name, request.server.locks])
+    )
+    scope.get('/own/fails', async () => {
+      throw new TypeError('broken')
+    })
     scope.post('/own', async ({ body }) => JSON.stringify(body))
   })
   return { host, logged: () => lines.splice(0).map((line) => JSON.parse(line)) }
 }
 
 /** A CMS with the sample content, and a table. */
-async function stores (t: Test): Promise<Record<string, string>> {
+async function stores(t: Test): Promise<Record<string, string>> {
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const { endpoint } = await startEngine(t, 'dynalite')
   return { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
 }
 
-t.test('a host keeps what is its own, and Quoin below its prefix what is Quoin\'s', async (t) => {
+t.test("a host keeps what is its own, and Quoin below its prefix what is Quoin's", async (t) => {
   const { host } = hostOf(t)
   await host.register(sensible)
   await host.register(rateLimit, { global: false })
   await host.register(underPressure)
-  host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on', RATE_LIMIT: '10000' }), prefix: '/quoin' })
+  host.register(app, { config: testConfig({ ...(await stores(t)), DESK: 'on', RATE_LIMIT: '10000' }), prefix: '/quoin' })
   await host.ready()
 
   t.strictSame((await host.inject({ url: '/own', headers: KEY })).json(), ['of the host', 'of the host'])
-  t.strictSame((await host.inject({ url: '/own', method: 'POST', headers: KEY, body: { a: 1 } })).json(), { a: 1 }, 'it takes bodies as before')
-  for (const [url, message] of [['/own', 'who are you?'], ['/own/fails', 'who are you?']] as const) {
+  t.strictSame(
+    (await host.inject({ url: '/own', method: 'POST', headers: KEY, body: { a: 1 } })).json(),
+    { a: 1 },
+    'it takes bodies as before'
+  )
+  for (const [url, message] of [
+    ['/own', 'who are you?'],
+    ['/own/fails', 'who are you?']
+  ] as const) {
     const reply = await host.inject(url)
     t.strictSame([reply.statusCode, reply.json()], [418, { host: message }])
     t.equal(reply.headers['content-security-policy'], undefined)
@@ -93,29 +115,51 @@ t.test('a host keeps what is its own, and Quoin below its prefix what is Quoin\'
   t.strictSame([taken.statusCode, taken.json(), taken.headers['x-host']], [200, { success: true }, 'yes'], 'hooks of the root are for all')
   t.match(taken.headers, { 'content-security-policy': /default-src 'none'/, 'x-request-id': String })
   t.equal((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: lock('8') })).statusCode, 423)
-  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: {} })).json(), { success: false, error: { code: 'BAD_REQUEST', message: "body must have required property 'fieldName'" } })
-  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, headers: json, body: '{' })).json(), { success: false, error: { code: 'BAD_REQUEST' } })
-  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: { ...lock('7'), payload: 'x'.repeat(2_000_000) } })).json(), { error: { code: 'TOO_LARGE', message: /^The lock would have/ } }, 'larger bodies than the host takes by itself')
-  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: { ...lock('7'), payload: 'x'.repeat(5_000_000) } })).json(), { error: { code: 'TOO_LARGE', message: /^The request body/ } })
+  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: {} })).json(), {
+    success: false,
+    error: { code: 'BAD_REQUEST', message: "body must have required property 'fieldName'" }
+  })
+  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, headers: json, body: '{' })).json(), {
+    success: false,
+    error: { code: 'BAD_REQUEST' }
+  })
+  t.match(
+    (await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: { ...lock('7'), payload: 'x'.repeat(2_000_000) } })).json(),
+    { error: { code: 'TOO_LARGE', message: /^The lock would have/ } },
+    'larger bodies than the host takes by itself'
+  )
+  t.match((await host.inject({ method: 'POST', url: `/quoin${LOCK}`, body: { ...lock('7'), payload: 'x'.repeat(5_000_000) } })).json(), {
+    error: { code: 'TOO_LARGE', message: /^The request body/ }
+  })
   t.match((await host.inject(`/quoin/api/cloud/data-state/node/${'a'.repeat(128)}`)).json(), { success: true })
 
   const patch = await host.inject({ method: 'PATCH', url: `/quoin${LOCK}` })
-  t.match([patch.statusCode, patch.headers['allow'], patch.json()], [405, /POST/, { success: false, error: { code: 'METHOD_NOT_ALLOWED' } }])
+  t.match(
+    [patch.statusCode, patch.headers['allow'], patch.json()],
+    [405, /POST/, { success: false, error: { code: 'METHOD_NOT_ALLOWED' } }]
+  )
   t.match((await host.inject('/quoin/nowhere')).json(), { code: 'NOT_FOUND', message: 'There is nothing at GET /quoin/nowhere' })
-  for (const url of ['/quoin', '/quoin/']) t.equal(new URL((await host.inject(url)).headers.location as string, `http://quoin.example${url}`).pathname, '/quoin/desk', url)
+  for (const url of ['/quoin', '/quoin/']) {
+    t.equal(new URL((await host.inject(url)).headers.location as string, `http://quoin.example${url}`).pathname, '/quoin/desk', url)
+  }
   t.match((await host.inject('/quoin/health/live')).json(), { status: 'ok' })
   t.match((await host.inject('/quoin/health/ready')).json(), { status: 'ok' })
   t.equal((await host.inject({ url: '/quoin/health/live', headers: { host: 'balancer.example' } })).statusCode, 200)
   t.equal((await host.inject({ url: `/quoin${LOCK}`, headers: { host: 'other.example' } })).statusCode, 421)
 })
 
-t.test('at the root of a host Quoin takes its own paths and no others, the host\'s icon not either', async (t) => {
+t.test("at the root of a host Quoin takes its own paths and no others, the host's icon not either", async (t) => {
   const { host } = hostOf(t)
   host.get('/', async () => 'the host')
   host.get('/favicon.ico', async () => 'the icon of the host')
-  host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on' }) })
+  host.register(app, { config: testConfig({ ...(await stores(t)), DESK: 'on' }) })
   await host.ready()
-  for (const [url, body] of [['/', 'the host'], ['/favicon.ico', 'the icon of the host']] as const) t.equal((await host.inject(url)).body, body, url)
+  for (const [url, body] of [
+    ['/', 'the host'],
+    ['/favicon.ico', 'the icon of the host']
+  ] as const) {
+    t.equal((await host.inject(url)).body, body, url)
+  }
   t.match((await host.inject('/desk')).headers, { 'content-type': 'text/html; charset=utf-8' })
 })
 
@@ -129,7 +173,12 @@ t.test('what leads to Quoin has the prefix in it', async (t) => {
   t.equal((await host.inject(list.links.next)).statusCode, 200)
 
   const uuid = '0b2e1f5c-4f5c-4c9c-9d0e-1a2b3c4d5e6f'
-  const edition = (title: string) => ({ type: 'daily', title: [{ value: title }], field_key: [{ value: 'embedded' }], uuid: [{ value: uuid }] })
+  const edition = (title: string) => ({
+    type: 'daily',
+    title: [{ value: title }],
+    field_key: [{ value: 'embedded' }],
+    uuid: [{ value: uuid }]
+  })
   const created = await host.inject({ method: 'POST', url: `${base}/api/collection`, body: edition('Monday') })
   t.equal(created.statusCode, 201, created.body)
   t.match(created.headers.location, /^\/a\/quoin\/api\/collection\/\d+$/)
@@ -159,7 +208,9 @@ t.test('the desk asks only for what is below the prefix', async (t) => {
     t.equal(statusCode, 200, address)
     for (const [, used] of body.matchAll(/<use href="([^"#]+)#/g)) t.equal((await host.inject(`/quoin/${used!}`)).statusCode, 200)
   }
-  for (const path of globSync('packages/desk/*.ts', { cwd: ROOT })) t.notMatch(readFileSync(join(ROOT, path), 'utf8'), /['"`]\/(?:api|desk)\b/, `${path} asks for nothing from the root`)
+  for (const path of globSync('packages/desk/*.ts', { cwd: ROOT })) {
+    t.notMatch(readFileSync(join(ROOT, path), 'utf8'), /['"`]\/(?:api|desk)\b/, `${path} asks for nothing from the root`)
+  }
   t.match(page, '&quot;auth&quot;:&quot;none&quot;')
   t.strictSame((await host.inject('/quoin/api/desk/me')).json(), { user: null })
 })
@@ -167,10 +218,13 @@ t.test('the desk asks only for what is below the prefix', async (t) => {
 t.test('callers are known below a prefix as anywhere, and a token in a query is not logged', async (t) => {
   const { host, logged } = hostOf(t)
   const env = jwtEnv(t)
-  await host.register(app, { config: testConfig({ ...env, ...await stores(t), EVENTS_HEARTBEAT_SECONDS: '1' }), prefix: '/quoin' })
+  await host.register(app, { config: testConfig({ ...env, ...(await stores(t)), EVENTS_HEARTBEAT_SECONDS: '1' }), prefix: '/quoin' })
   t.equal((await host.inject(`/quoin${LOCK}`)).statusCode, 401)
   t.equal((await host.inject({ url: `/quoin${LOCK}`, headers: bearer() })).statusCode, 200)
-  t.match((await host.inject('/quoin/docs/json')).json().paths['/api/cloud/data-state/{type}/{id}'].get, { security: [{ bearer: [] }], responses: { 401: { content: { 'application/json': { examples: { UNAUTHENTICATED: { value: { success: false } } } } } } } })
+  t.match((await host.inject('/quoin/docs/json')).json().paths['/api/cloud/data-state/{type}/{id}'].get, {
+    security: [{ bearer: [] }],
+    responses: { 401: { content: { 'application/json': { examples: { UNAUTHENTICATED: { value: { success: false } } } } } } }
+  })
 
   const token = tokenOf(claims())
   const address = await host.listen({ host: '127.0.0.1', port: 0 })
@@ -188,7 +242,9 @@ t.test('two of them live in one process, each with its own callers, streams and 
   const [one, two] = [await stores(t), await stores(t)]
   await host.register(app, { config: testConfig({ ...one, DESK: 'on' }), prefix: '/one' })
   await host.register(app, { config: testConfig({ ...two, ENVIRONMENT: 'other', LOCK_REFUSED_STATUS: '200' }), prefix: '/two' })
-  for (const base of ['/one', '/two']) t.equal((await host.inject({ method: 'POST', url: `${base}${LOCK}`, body: lock('7') })).statusCode, 200)
+  for (const base of ['/one', '/two']) {
+    t.equal((await host.inject({ method: 'POST', url: `${base}${LOCK}`, body: lock('7') })).statusCode, 200)
+  }
   t.equal((await host.inject({ method: 'POST', url: `/one${LOCK}`, body: lock('8') })).statusCode, 423)
   t.equal((await host.inject({ method: 'POST', url: `/two${LOCK}`, body: lock('8') })).statusCode, 200)
   await host.inject({ method: 'DELETE', url: `/one${LOCK}?uid=7` })
@@ -214,7 +270,8 @@ for (const prefix of [undefined, '', '/']) {
 t.test('pages of other origins may call below a prefix', async (t) => {
   const { host } = hostOf(t)
   await host.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })
-  const preflight = (url: string, origin: string) => host.inject({ method: 'OPTIONS', url, headers: { origin, 'access-control-request-method': 'POST' } })
+  const preflight = (url: string, origin: string) =>
+    host.inject({ method: 'OPTIONS', url, headers: { origin, 'access-control-request-method': 'POST' } })
   const allowed = await preflight(`/quoin${LOCK}`, 'https://desk.example')
   t.strictSame([allowed.statusCode, allowed.headers['access-control-allow-origin']], [204, 'https://desk.example'])
   t.equal((await preflight(`/quoin${LOCK}`, 'https://host.example')).headers['access-control-allow-origin'], undefined)
@@ -224,14 +281,26 @@ t.test('pages of other origins may call below a prefix', async (t) => {
 
 t.test("what a host's own hook refuses below the prefix is answered in Quoin's shape", async (t) => {
   const { host } = hostOf(t)
-  const refusals = [[401, 'UNAUTHENTICATED'], [403, 'FORBIDDEN'], [429, 'TOO_MANY_REQUESTS'], [503, 'OVERLOADED'], [507, 'INTERNAL']] as const
+  const refusals = [
+    [401, 'UNAUTHENTICATED'],
+    [403, 'FORBIDDEN'],
+    [429, 'TOO_MANY_REQUESTS'],
+    [503, 'OVERLOADED'],
+    [507, 'INTERNAL']
+  ] as const
   host.addHook('onRequest', async ({ headers }) => {
     if (headers['x-fail']) throw Object.assign(new Error('not with me'), { statusCode: Number(headers['x-fail']) })
   })
   await host.register(app, { config: testConfig(), prefix: '/quoin' })
   for (const [status, code] of refusals) {
     const reply = await host.inject({ url: `/quoin${LOCK}`, headers: { 'x-fail': String(status) } })
-    t.match([reply.statusCode, reply.json()], [code === 'INTERNAL' ? 500 : status, { success: false, error: { code, message: code === 'INTERNAL' ? 'Internal Server Error' : 'not with me' } }])
+    t.match(
+      [reply.statusCode, reply.json()],
+      [
+        code === 'INTERNAL' ? 500 : status,
+        { success: false, error: { code, message: code === 'INTERNAL' ? 'Internal Server Error' : 'not with me' } }
+      ]
+    )
   }
 })
 
@@ -256,29 +325,44 @@ t.test("a host's own hook may compress what Quoin answers", async (t) => {
 
 t.test('a host by HTTP/2 has the same names and the same own pages', async (t) => {
   const { host } = hostOf(t, { http2: true } as FastifyServerOptions)
-  await host.register(app, { config: testConfig({ ...await stores(t), HOSTS: 'quoin.example' }), prefix: '/quoin' })
+  await host.register(app, { config: testConfig({ ...(await stores(t)), HOSTS: 'quoin.example' }), prefix: '/quoin' })
   const session = connect(await host.listen({ host: '127.0.0.1', port: 0 }))
   t.teardown(() => session.close())
-  async function statusOf (headers: OutgoingHttpHeaders, body = ''): Promise<number> {
+  async function statusOf(headers: OutgoingHttpHeaders, body = ''): Promise<number> {
     const stream = session.request(headers, { endStream: false })
     stream.end(body)
     const [answered] = await once(stream, 'response')
     await text(stream)
     return answered[':status']
   }
-  const release = (authority: string, origin: string) => statusOf({ ':method': 'POST', ':path': `/quoin${LOCK}/release`, ':authority': authority, origin, 'content-type': 'text/plain' }, '{"uid":"7"}')
-  for (const [status, authority] of [[200, 'quoin.example'], [200, 'localhost:8443'], [421, 'other.example']] as const) t.equal(await statusOf({ ':path': `/quoin${LOCK}`, ':authority': authority }), status, authority)
+  const release = (authority: string, origin: string) =>
+    statusOf(
+      { ':method': 'POST', ':path': `/quoin${LOCK}/release`, ':authority': authority, origin, 'content-type': 'text/plain' },
+      '{"uid":"7"}'
+    )
+  for (const [status, authority] of [
+    [200, 'quoin.example'],
+    [200, 'localhost:8443'],
+    [421, 'other.example']
+  ] as const) {
+    t.equal(await statusOf({ ':path': `/quoin${LOCK}`, ':authority': authority }), status, authority)
+  }
   t.equal(await release('quoin.example', 'https://quoin.example'), 200)
   t.equal(await release('quoin.example', 'https://other.example'), 403)
 })
 
 t.test('a host may take a path with a slash at its end for the path without', async (t) => {
   const { host } = hostOf(t, { routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: true } })
-  await host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on' }), prefix: '/quoin' })
+  await host.register(app, { config: testConfig({ ...(await stores(t)), DESK: 'on' }), prefix: '/quoin' })
   for (const path of ['/desk', '/docs', '/docs/', `${LOCK}/`]) t.match(await host.inject(`/quoin${path}`), { statusCode: 200 }, path)
-  const { statusCode, headers: { location } } = await host.inject('/quoin/desk/?as=anna')
+  const {
+    statusCode,
+    headers: { location }
+  } = await host.inject('/quoin/desk/?as=anna')
   t.strictSame([statusCode, location], [302, '../desk?as=anna'])
-  for (const path of ['/quoin', '/quoin/']) t.equal(new URL((await host.inject(path)).headers.location as string, `http://quoin.example${path}`).pathname, '/quoin/desk', path)
+  for (const path of ['/quoin', '/quoin/']) {
+    t.equal(new URL((await host.inject(path)).headers.location as string, `http://quoin.example${path}`).pathname, '/quoin/desk', path)
+  }
 })
 
 t.test("a host's deadline for handlers does not end what has deadlines of its own, or none", async (t) => {
@@ -300,14 +384,21 @@ t.test('Quoin says at registration what it needs and the host does not give', as
     await host.register(app, { config: testConfig(env), ...register })
   }
   const fine = { routerOptions: { maxParamLength: 4096 } }
-  await t.rejects(failing({}, { prefix: '/quoin' }), { message: "Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: 4096 } }), which Fastify takes from 5.5 on" })
-  await t.rejects(failing(fine, { config: process.env }), { message: /^Quoin takes its settings as the option config: register it with \{ config: readConfig\(process\.env\) \}$/ })
+  await t.rejects(failing({}, { prefix: '/quoin' }), {
+    message:
+      "Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: 4096 } }), which Fastify takes from 5.5 on"
+  })
+  await t.rejects(failing(fine, { config: process.env }), {
+    message: /^Quoin takes its settings as the option config: register it with \{ config: readConfig\(process\.env\) \}$/
+  })
   await t.rejects(failing(fine, { prefix: '/:tenant' }), { message: /^Quoin cannot be served below \/:tenant: a prefix with parameters/ })
   await t.rejects(failing(fine, {}, { CORS_ORIGINS: 'https://desk.example' }), { message: /^CORS_ORIGINS needs a prefix/ })
   await t.resolves(failing(fine, { prefix: '/quoin' }))
   const { host } = hostOf(t)
   await host.register(cors, { origin: 'https://host.example' })
-  await t.rejects(Promise.resolve(host.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })), { message: /^The host answers for CORS already/ })
+  await t.rejects(Promise.resolve(host.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })), {
+    message: /^The host answers for CORS already/
+  })
   const { host: later } = hostOf(t)
   await later.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })
   await later.register(cors, { origin: 'https://host.example' })

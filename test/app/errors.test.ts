@@ -25,20 +25,35 @@ const isLockFailure = ajv.compile(LockFailure)
 const isEditionFailure = ajv.compile(EditionFailure)
 
 /** An application whose every log line is kept, with two routes that fail in ways nobody thought of. */
-async function logged (t: Test, options: object = {}, env: Record<string, string> = {}): Promise<{ fastify: FastifyInstance, lines: string[], port: number }> {
+async function logged(
+  t: Test,
+  options: object = {},
+  env: Record<string, string> = {}
+): Promise<{ fastify: FastifyInstance; lines: string[]; port: number }> {
   const lines: string[] = []
   const fastify = Fastify({
     ...fastifyOptions,
     frameworkErrors: answer,
     clientErrorHandler: refuse,
-    logger: { ...loggerOptions('trace', false), stream: { write: (line: string) => { lines.push(line) } } },
+    logger: {
+      ...loggerOptions('trace', false),
+      stream: {
+        write: (line: string) => {
+          lines.push(line)
+        }
+      }
+    },
     ...options
   })
   t.teardown(() => fastify.close())
   await fastify.register(standalone, { config: testConfig(env) })
   for (const url of ['/api/cloud/data-state/a/b/fails', '/api/fails']) {
-    fastify.get(url, async () => { throw new TypeError('cannot read x of undefined', { cause: new Error('the innermost') }) })
-    fastify.post(url, async () => { throw new Error('no') })
+    fastify.get(url, async () => {
+      throw new TypeError('cannot read x of undefined', { cause: new Error('the innermost') })
+    })
+    fastify.post(url, async () => {
+      throw new Error('no')
+    })
   }
   fastify.get('/api/cloud/data-state/a/b/throws', async () => {
     // eslint-disable-next-line no-throw-literal
@@ -51,7 +66,7 @@ async function logged (t: Test, options: object = {}, env: Record<string, string
 const { fastify, lines, port } = await logged(t)
 
 /** One request over a socket of its own, sent as it stands; what comes back until the connection is closed. */
-async function raw (port: number, bytes: string | Buffer): Promise<{ status: number, head: string, body: any }> {
+async function raw(port: number, bytes: string | Buffer): Promise<{ status: number; head: string; body: any }> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   let text = ''
   socket.on('data', (chunk: string) => {
@@ -66,18 +81,26 @@ async function raw (port: number, bytes: string | Buffer): Promise<{ status: num
   return { status: Number(head.split(' ')[1]), head, body: body && JSON.parse(body) }
 }
 
-function isShaped (t: Test, half: 'lock' | 'edition', status: number, body: any, what: string): void {
+function isShaped(t: Test, half: 'lock' | 'edition', status: number, body: any, what: string): void {
   const valid = half === 'lock' ? isLockFailure : isEditionFailure
   const statusOf = (code: string) => failures[code as keyof typeof failures]?.status
-  const shape = half === 'lock'
-    ? { valid: valid(body), success: body.success, error: body.message?.startsWith('Error: '), code: statusOf(body.error?.code) }
-    : { valid: valid(body), success: body.success, statusCode: body.statusCode, code: statusOf(body.code) }
-  t.strictSame(shape, half === 'lock'
-    ? { valid: true, success: false, error: true, code: status }
-    : { valid: true, success: undefined, statusCode: status, code: status }, `${what}: a failure of the ${half}s, in shape, with a code of the vocabulary: ${JSON.stringify(body)}`)
+  const shape =
+    half === 'lock'
+      ? { valid: valid(body), success: body.success, error: body.message?.startsWith('Error: '), code: statusOf(body.error?.code) }
+      : { valid: valid(body), success: body.success, statusCode: body.statusCode, code: statusOf(body.code) }
+  t.strictSame(
+    shape,
+    half === 'lock'
+      ? { valid: true, success: false, error: true, code: status }
+      : { valid: true, success: undefined, statusCode: status, code: status },
+    `${what}: a failure of the ${half}s, in shape, with a code of the vocabulary: ${JSON.stringify(body)}`
+  )
 }
 
-const halves = [['lock', LOCK], ['edition', EDITION]] as const
+const halves = [
+  ['lock', LOCK],
+  ['edition', EDITION]
+] as const
 
 t.test('every method that a path does not have answers 405 with those it has', async (t) => {
   const paths: Array<[half: 'lock' | 'edition', path: string, allow: string]> = [
@@ -124,9 +147,21 @@ t.test('a path that is not there answers 404 in the shape of its half, however i
       isShaped(t, half, 404, body, `${method} ${path}`)
     }
   }
-  for (const [type, body] of [['text/plain', 'x'], ['application/json', '{"half":'], ['nonsense', 'x']] as const) {
-    t.equal((await fastify.inject({ method: 'POST', url: '/nowhere', headers: { 'content-type': type }, body })).statusCode, 404, `whatever is sent there: ${type}`)
-    t.equal((await fastify.inject({ method: 'PUT', url: EDITION, headers: { 'content-type': type }, body })).statusCode, 405, `whatever is sent there: ${type}`)
+  for (const [type, body] of [
+    ['text/plain', 'x'],
+    ['application/json', '{"half":'],
+    ['nonsense', 'x']
+  ] as const) {
+    t.equal(
+      (await fastify.inject({ method: 'POST', url: '/nowhere', headers: { 'content-type': type }, body })).statusCode,
+      404,
+      `whatever is sent there: ${type}`
+    )
+    t.equal(
+      (await fastify.inject({ method: 'PUT', url: EDITION, headers: { 'content-type': type }, body })).statusCode,
+      405,
+      `whatever is sent there: ${type}`
+    )
   }
   const { status, head } = await raw(port, 'PATCH /api/cloud/data%2Dstate/node/1 HTTP/1.1\r\nHost: x\r\n\r\n')
   t.equal(status, 405, 'an escaped path is the same path')
@@ -174,7 +209,8 @@ t.test('a parameter out of its range is named with what is allowed', async (t) =
 
 t.test('more than 1000 header fields are refused, also where Node lets some of them through', async (t) => {
   const fastify = await build(t)
-  const withFields = (count: number) => fastify.inject({ url: '/health/live', headers: Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, '1'])) })
+  const withFields = (count: number) =>
+    fastify.inject({ url: '/health/live', headers: Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, '1'])) })
   t.equal((await withFields(900)).statusCode, 200)
   const reply = await withFields(1001)
   t.match(reply, { statusCode: 431, headers: { 'content-type': /^application\/json/ } })
@@ -217,14 +253,21 @@ t.test('what is not HTTP, or too much of it, is refused in shape and the process
   half.write('GET /health')
   await once(half, 'connect')
   half.resetAndDestroy()
-  for (const method of ['CONNECT', 'CONNECT']) t.equal((await raw(port, `${method} example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).head, '', 'no tunnels')
+  for (const method of ['CONNECT', 'CONNECT']) {
+    t.equal((await raw(port, `${method} example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n`)).head, '', 'no tunnels')
+  }
   t.equal((await fastify.inject('/health/live')).statusCode, 200, 'nobody who hangs up ends the process')
 })
 
 t.test('a request that does not arrive whole answers 408 or 400, in the shape of its path', async (t) => {
   const timeout = 500
-  const { port, lines } = await logged(t, { requestTimeout: timeout, http: { ...fastifyOptions.http, headersTimeout: timeout, connectionsCheckingInterval: 20 } }, { CORS_ORIGINS: 'http://desk.example' })
-  const begin = (id: string, path: string, type: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\nOrigin: http://desk.example\r\nContent-Type: ${type}\r\n`
+  const { port, lines } = await logged(
+    t,
+    { requestTimeout: timeout, http: { ...fastifyOptions.http, headersTimeout: timeout, connectionsCheckingInterval: 20 } },
+    { CORS_ORIGINS: 'http://desk.example' }
+  )
+  const begin = (id: string, path: string, type: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\nOrigin: http://desk.example\r\nContent-Type: ${type}\r\n`
   const late = async () => {
     const { status, body } = await raw(port, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`)
     t.equal(status, 408)
@@ -235,9 +278,16 @@ t.test('a request that does not arrive whole answers 408 or 400, in the shape of
     const answer = await raw(port, `${begin(id, path, 'application/json')}${body}`)
     t.equal(answer.status, expected, id)
     isShaped(t, half, expected, answer.body, id)
-    t.match(answer.head, new RegExp(`^x-request-id: ${id}\r$[^]*^access-control-allow-origin: http://desk\\.example\r$[^]*^connection: close\r$`, 'm'))
+    t.match(
+      answer.head,
+      new RegExp(`^x-request-id: ${id}\r$[^]*^access-control-allow-origin: http://desk\\.example\r$[^]*^connection: close\r$`, 'm')
+    )
     const answered = lines.map((line) => JSON.parse(line)).filter(({ reqId, level }) => reqId === id && level > 20)
-    t.match(answered, [{ msg: 'answered', status: expected, code: expected === 408 ? 'REQUEST_TIMEOUT' : 'BAD_REQUEST', aborted: undefined }], `${id}: one line`)
+    t.match(
+      answered,
+      [{ msg: 'answered', status: expected, code: expected === 408 ? 'REQUEST_TIMEOUT' : 'BAD_REQUEST', aborted: undefined }],
+      `${id}: one line`
+    )
     t.equal(answered.length, 1, id)
   }
   const refused = async () => {
@@ -247,11 +297,19 @@ t.test('a request that does not arrive whole answers 408 or 400, in the shape of
     t.match(text, /^HTTP\/1\.1 415 /)
     t.notMatch(text, / 408 /, 'what has been answered is not answered again')
   }
-  const paths = [['lock', LOCK], ['lock', `${LOCK}/release`], ['edition', EDITION]] as const
-  await Promise.all([late(), refused(), ...paths.flatMap(([half, path]) => [
-    broken(half, path, 'Content-Length: 9\r\n\r\n{', 408),
-    broken(half, path, 'Transfer-Encoding: chunked\r\n\r\nno size\r\n', 400)
-  ])])
+  const paths = [
+    ['lock', LOCK],
+    ['lock', `${LOCK}/release`],
+    ['edition', EDITION]
+  ] as const
+  await Promise.all([
+    late(),
+    refused(),
+    ...paths.flatMap(([half, path]) => [
+      broken(half, path, 'Content-Length: 9\r\n\r\n{', 408),
+      broken(half, path, 'Transfer-Encoding: chunked\r\n\r\nno size\r\n', 400)
+    ])
+  ])
 })
 
 t.test('a connection that is gone already is not written to', async (t) => {
@@ -262,14 +320,24 @@ t.test('a connection that is gone already is not written to', async (t) => {
 })
 
 t.test('an exception nobody thought of answers 500 without internals and is logged once, with its cause', async (t) => {
-  for (const [half, url] of [['lock', '/api/cloud/data-state/a/b/fails'], ['edition', '/api/fails']] as const) {
+  for (const [half, url] of [
+    ['lock', '/api/cloud/data-state/a/b/fails'],
+    ['edition', '/api/fails']
+  ] as const) {
     lines.length = 0
     const reply = await fastify.inject({ url, headers: { 'x-request-id': 'the-failing-one' } })
     t.equal(reply.statusCode, 500)
     isShaped(t, half, 500, reply.json(), url)
     t.notMatch(reply.body, /undefined|innermost|TypeError|\.ts|node_modules/)
     const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40)
-    t.match(errors, [{ level: 50, reqId: 'the-failing-one', msg: 'Internal Server Error', err: { code: 'INTERNAL', message: /cannot read x of undefined.*the innermost/, stack: /errors\.test\.ts/ } }])
+    t.match(errors, [
+      {
+        level: 50,
+        reqId: 'the-failing-one',
+        msg: 'Internal Server Error',
+        err: { code: 'INTERNAL', message: /cannot read x of undefined.*the innermost/, stack: /errors\.test\.ts/ }
+      }
+    ])
     t.equal(errors.length, 1)
   }
   const reply = await fastify.inject('/api/cloud/data-state/a/b/throws')
@@ -283,7 +351,8 @@ t.test('a failure records no stack, and errors after it do', async (t) => {
 })
 
 t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
-  const post = async (url: string, body: string | Buffer, headers: Record<string, string> = json) => fastify.inject({ method: 'POST', url, headers, body })
+  const post = async (url: string, body: string | Buffer, headers: Record<string, string> = json) =>
+    fastify.inject({ method: 'POST', url, headers, body })
   const bad: Array<[what: string, body: string | Buffer]> = [
     ['half an object', '{"title":'],
     ['text', 'title'],
@@ -312,7 +381,13 @@ t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
       t.equal(reply.statusCode, 400, what)
       isShaped(t, half, 400, reply.json(), what)
     }
-    for (const type of ['text/plain', 'application/json-patch+json', 'application/vnd.api+json', 'application/x-www-form-urlencoded', 'nonsense']) {
+    for (const type of [
+      'text/plain',
+      'application/json-patch+json',
+      'application/vnd.api+json',
+      'application/x-www-form-urlencoded',
+      'nonsense'
+    ]) {
       const reply = await post(url, '{}', { 'content-type': type })
       t.equal(reply.statusCode, 415, type)
       isShaped(t, half, 415, reply.json(), type)
@@ -324,7 +399,10 @@ t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
       t.match(reply.json().message, /headers\/content-encoding must be identity/)
     }
     t.equal((await post(url, 'null', { ...json, 'content-encoding': 'Identity' })).statusCode, 400, 'no coding is taken')
-    const unannounced = await raw(port, `POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${(fastifyOptions.bodyLimit + 1).toString(16)}\r\n${' '.repeat(fastifyOptions.bodyLimit + 1)}\r\n`)
+    const unannounced = await raw(
+      port,
+      `POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${(fastifyOptions.bodyLimit + 1).toString(16)}\r\n${' '.repeat(fastifyOptions.bodyLimit + 1)}\r\n`
+    )
     t.equal(unannounced.status, 413)
     isShaped(t, half, 413, unannounced.body, 'a body that turns out to be too large')
     const large = JSON.stringify('x'.repeat(fastifyOptions.bodyLimit))
@@ -340,10 +418,33 @@ t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
 t.test('text that merely looks like an escape passes, and so does every letter there is', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const live = await build(t, { DYNAMODB_ENDPOINT: endpoint })
-  const texts = ['\\ud800', '\\\\ud800', 'C:\\ud800\\udc00', '\\u{d800}', 'a\\\\\\ud8', '😀', '\ud83d\ude00', '\u2028\ufffe\uffff\ufeff', 'e\u0301 שלום', '"\\"', '\\', '\b\f\n\r\t\u0001\u007f', '\\u0000', 'constructor', '__proto__']
+  const texts = [
+    '\\ud800',
+    '\\\\ud800',
+    'C:\\ud800\\udc00',
+    '\\u{d800}',
+    'a\\\\\\ud8',
+    '😀',
+    '\ud83d\ude00',
+    '\u2028\ufffe\uffff\ufeff',
+    'e\u0301 שלום',
+    '"\\"',
+    '\\',
+    '\b\f\n\r\t\u0001\u007f',
+    '\\u0000',
+    'constructor',
+    '__proto__'
+  ]
   for (const [index, payload] of texts.entries()) {
-    for (const body of [JSON.stringify({ fieldName: `f${index}`, userData: { uid: '7', note: payload }, payload }), escaped({ fieldName: `f${index}`, userData: { uid: '7', note: payload }, payload })]) {
-      t.match((await live.inject({ method: 'POST', url: LOCK, headers: { 'content-type': 'application/json; charset=utf-8' }, body })).json(), { success: true }, `text ${index}`)
+    for (const body of [
+      JSON.stringify({ fieldName: `f${index}`, userData: { uid: '7', note: payload }, payload }),
+      escaped({ fieldName: `f${index}`, userData: { uid: '7', note: payload }, payload })
+    ]) {
+      t.match(
+        (await live.inject({ method: 'POST', url: LOCK, headers: { 'content-type': 'application/json; charset=utf-8' }, body })).json(),
+        { success: true },
+        `text ${index}`
+      )
       const { data } = (await live.inject(`${LOCK}?fieldName=f${index}`)).json()
       t.strictSame([data.Items[0].payload, data.Items[0].userData.note], [payload, payload], `text ${index} is kept`)
     }
@@ -353,12 +454,31 @@ t.test('text that merely looks like an escape passes, and so does every letter t
 t.test('no credential, cookie or body is logged, whatever happens and whatever the level', async (t) => {
   lines.length = 0
   const secret = 'hunter2'
-  const headers = { authorization: `Basic ${btoa(`ada:${secret}`)}`, cookie: `SESS=${secret}`, 'x-csrf-token': secret, 'proxy-authorization': secret, ...json }
+  const headers = {
+    authorization: `Basic ${btoa(`ada:${secret}`)}`,
+    cookie: `SESS=${secret}`,
+    'x-csrf-token': secret,
+    'proxy-authorization': secret,
+    ...json
+  }
   const lock = { fieldName: 'title', userData: { uid: '7', token: secret }, payload: secret }
   const sent: Array<[method: 'POST' | 'PUT' | 'GET' | 'DELETE', url: string, body?: object | string]> = [
-    ['POST', LOCK, lock], ['PUT', LOCK, { ...lock, payload: 5 }], ['POST', LOCK, `{"payload":"${secret}`], ['POST', LOCK, secret], ['GET', LOCK], ['DELETE', `${LOCK}?uid=7`],
-    ['POST', '/api/collection', { type: [{ target_id: 'daily' }], title: [{ value: secret }] }], ['POST', EDITION, { title: secret }], ['GET', EDITION],
-    ['GET', '/api/collections/daily'], ['GET', '/api/fails'], ['POST', '/api/fails', { secret }], ['GET', '/nowhere'], ['DELETE', EDITION], ['GET', '/health/ready'], ['GET', '/docs/json']
+    ['POST', LOCK, lock],
+    ['PUT', LOCK, { ...lock, payload: 5 }],
+    ['POST', LOCK, `{"payload":"${secret}`],
+    ['POST', LOCK, secret],
+    ['GET', LOCK],
+    ['DELETE', `${LOCK}?uid=7`],
+    ['POST', '/api/collection', { type: [{ target_id: 'daily' }], title: [{ value: secret }] }],
+    ['POST', EDITION, { title: secret }],
+    ['GET', EDITION],
+    ['GET', '/api/collections/daily'],
+    ['GET', '/api/fails'],
+    ['POST', '/api/fails', { secret }],
+    ['GET', '/nowhere'],
+    ['DELETE', EDITION],
+    ['GET', '/health/ready'],
+    ['GET', '/docs/json']
   ]
   for (const [method, url, body] of sent) {
     const reply = await fastify.inject({ method, url, headers, ...(body !== undefined && { body }) })
@@ -366,7 +486,10 @@ t.test('no credential, cookie or body is logged, whatever happens and whatever t
   }
   await raw(port, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nAuthorization: ${secret}\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)
   t.ok(lines.length > 2 * sent.length, `${lines.length} lines were logged`)
-  t.strictSame(lines.filter((line) => line.includes(secret) || line.includes(btoa(`ada:${secret}`))), [])
+  t.strictSame(
+    lines.filter((line) => line.includes(secret) || line.includes(btoa(`ada:${secret}`))),
+    []
+  )
 
   lines.length = 0
   fastify.log.error({ req: { headers } }, 'a line that has the headers by mistake')
@@ -381,7 +504,14 @@ t.test('the log is pretty on a terminal and one JSON object a line elsewhere', a
 })
 
 t.test('a request id is taken over when it is harmless, else made', async (t) => {
-  for (const [given, taken] of [['abc-1.2:3_X', true], ['x'.repeat(128), true], ['x'.repeat(129), false], ['a b', false], ['', false], ['é', false]] as const) {
+  for (const [given, taken] of [
+    ['abc-1.2:3_X', true],
+    ['x'.repeat(128), true],
+    ['x'.repeat(129), false],
+    ['a b', false],
+    ['', false],
+    ['é', false]
+  ] as const) {
     lines.length = 0
     await fastify.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
     const { reqId } = JSON.parse(lines[0]!)
@@ -392,7 +522,10 @@ t.test('a request id is taken over when it is harmless, else made', async (t) =>
 
 t.test('readiness names each part and its state', async (t) => {
   const silent = createServer(() => {})
-  t.teardown(() => { silent.closeAllConnections(); silent.close() })
+  t.teardown(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
   const hanging = await build(t, { CMS_URL: await listening(silent), CMS_TIMEOUT_MS: '60000' })
   const waiting = hanging.inject('/health/ready')
 
@@ -412,27 +545,50 @@ t.test('readiness names each part and its state', async (t) => {
   const states: Array<[env: Record<string, string>, status: number, body: object]> = [
     [{ DYNAMODB_ENDPOINT: endpoint, CMS_URL, ...account }, 200, { status: 'ok', dependencies: { store: ok, cms: ok } }],
     [{ CMS_URL, ...account }, 503, { status: 'unavailable', dependencies: { store, cms: ok } }],
-    [{ DYNAMODB_ENDPOINT: endpoint, CMS_URL: 'http://127.0.0.1:9' }, 503, { status: 'unavailable', dependencies: { store: ok, cms: unreachable } }],
+    [
+      { DYNAMODB_ENDPOINT: endpoint, CMS_URL: 'http://127.0.0.1:9' },
+      503,
+      { status: 'unavailable', dependencies: { store: ok, cms: unreachable } }
+    ],
     [{ CMS_URL: 'http://127.0.0.1:9' }, 503, { status: 'unavailable', dependencies: { store, cms: unreachable } }],
-    [{ DYNAMODB_ENDPOINT: endpoint, DATA_STATE_TABLE: 'Absent', CMS_URL, ...account }, 503, { status: 'unavailable', dependencies: { store: refusing, cms: ok } }]
+    [
+      { DYNAMODB_ENDPOINT: endpoint, DATA_STATE_TABLE: 'Absent', CMS_URL, ...account },
+      503,
+      { status: 'unavailable', dependencies: { store: refusing, cms: ok } }
+    ]
   ]
   for (const [env, status, body] of states) t.strictSame(await ready(env), [status, body], JSON.stringify(body))
   cms.settings.filterAccess = false
-  t.match(await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'reader', CMS_PASSWORD: 'reader' }), [200, {
-    status: 'ok', dependencies: { store: ok, cms: { status: 'ok', message: /filter/ } }
-  }], 'and what its operator should know')
+  t.match(
+    await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'reader', CMS_PASSWORD: 'reader' }),
+    [
+      200,
+      {
+        status: 'ok',
+        dependencies: { store: ok, cms: { status: 'ok', message: /filter/ } }
+      }
+    ],
+    'and what its operator should know'
+  )
   cms.settings.maintenance = true
-  t.match(await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL }), [503, { dependencies: { store: ok, cms: { status: 'unavailable', message: /takes no requests at the moment/ } } }])
+  t.match(await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL }), [
+    503,
+    { dependencies: { store: ok, cms: { status: 'unavailable', message: /takes no requests at the moment/ } } }
+  ])
   t.equal((await hanging.inject('/health/live')).statusCode, 200, 'the process is alive with nothing behind it')
-  t.match((await waiting).json().dependencies.cms, { status: 'unavailable', message: 'There was no answer within 5000 ms' }, 'a CMS that hangs does not make readiness hang')
+  t.match(
+    (await waiting).json().dependencies.cms,
+    { status: 'unavailable', message: 'There was no answer within 5000 ms' },
+    'a CMS that hangs does not make readiness hang'
+  )
 })
 
 /** JSON with every letter outside ASCII escaped. */
-function escaped (value: unknown): string {
+function escaped(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[^ -~]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-async function listening (server: Server): Promise<string> {
+async function listening(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -8,7 +8,9 @@ const REQUESTS = 8000
 t.test(`${REQUESTS} generated requests are answered as documented, and none with a failure of the service`, async (t) => {
   const { requests, statuses } = await fuzz(t, REQUESTS)
   t.ok(requests >= REQUESTS)
-  for (const status of [200, 201, 304, 400, 404, 405, 412, 415, 422, 423, 431]) t.ok(statuses.has(status), `the requests were of all kinds: ${status}`)
+  for (const status of [200, 201, 304, 400, 404, 405, 412, 415, 422, 423, 431]) {
+    t.ok(statuses.has(status), `the requests were of all kinds: ${status}`)
+  }
   t.ok(statuses.get(200)! > REQUESTS / 10, 'many of them right')
 })
 
@@ -40,5 +42,8 @@ t.test('an answer that is not as documented is found', async (t) => {
     const found = faultOf(operations, { method, target, headers: [] }, { status, headers: json, body: JSON.stringify(body) })
     t.match(found ?? 'none', fault ?? /^none$/, `${method} ${target} ${status}`)
   }
-  t.match(faultOf(operations, { method: 'GET', target: '/nowhere', headers: [] }, { status: 404, headers: new Map(), body: '<html>' }), /not JSON/)
+  t.match(
+    faultOf(operations, { method: 'GET', target: '/nowhere', headers: [] }, { status: 404, headers: new Map(), body: '<html>' }),
+    /not JSON/
+  )
 })

@@ -12,7 +12,14 @@ t.test('a caller whose connection is gone before the first event is asked for ge
   let asked = 0
   app.get('/', async (request, reply) => {
     request.raw.socket.destroy()
-    return send(request, reply, { heartbeatMs: 1000, next: async () => { asked++; return undefined }, leave: left.resolve })
+    return send(request, reply, {
+      heartbeatMs: 1000,
+      next: async () => {
+        asked++
+        return undefined
+      },
+      leave: left.resolve
+    })
   })
   await t.rejects(fetch(await app.listen({ host: '127.0.0.1', port: 0 })))
   await left.promise

@@ -10,12 +10,17 @@ import connections from '../../plugins/connections.ts'
 import { build } from '../helper.ts'
 
 const CHUNK = Buffer.alloc(256 * 1024, ' ')
-const CHUNKS = 2 * BODY_LIMIT / CHUNK.length
+const CHUNKS = (2 * BODY_LIMIT) / CHUNK.length
 
 /** How a body can be framed. */
 const framings: Array<[name: string, field: string, frame: (chunk: Buffer) => Buffer, end: string]> = [
   ['a length', `Content-Length: ${CHUNKS * CHUNK.length}`, (chunk) => chunk, ''],
-  ['chunks', 'Transfer-Encoding: chunked', (chunk) => Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]), '0\r\n\r\n']
+  [
+    'chunks',
+    'Transfer-Encoding: chunked',
+    (chunk) => Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]),
+    '0\r\n\r\n'
+  ]
 ]
 
 t.test('a body that is too large is answered 413, not reset, when the client reads only after it has sent everything', async (t) => {
@@ -78,7 +83,10 @@ t.test('a connection is closed whose caller asks and asks and takes none of the 
   for (const socket of sockets) t.teardown(() => socket.destroy())
   const [stalled, quick] = sockets as [Socket, Socket]
   quick.on('data', () => {}).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  stalled.on('error', () => {}).pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000))
+  stalled
+    .on('error', () => {})
+    .pause()
+    .write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000))
   const until = async (count: number) => {
     for (const end = Date.now() + 10_000; accepted.size !== count && Date.now() < end;) await sleep(20)
     t.equal(accepted.size, count)
@@ -94,15 +102,29 @@ t.test('callers take half of the file descriptors at most, and the log says so',
   const limits = join(t.testdir(), 'limits')
   const start = async (text?: string) => {
     const lines: string[] = []
-    const fastify = Fastify({ logger: { level: 'warn', stream: { write (line: string) { lines.push(JSON.parse(line).msg) } } } })
+    const fastify = Fastify({
+      logger: {
+        level: 'warn',
+        stream: {
+          write(line: string) {
+            lines.push(JSON.parse(line).msg)
+          }
+        }
+      }
+    })
     t.teardown(() => fastify.close())
     if (text !== undefined) writeFileSync(limits, text)
     await fastify.register(connections, { limits: text === undefined ? join(limits, 'missing') : limits })
     await fastify.listen({ host: '127.0.0.1', port: 0 })
     return { fastify, lines }
   }
-  const limitOf = (files: string) => `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${files.padEnd(20)} ${files.padEnd(20)} files\n`
-  for (const [text, most] of [[undefined, 10_000], [limitOf('unlimited'), 10_000], [limitOf('20000'), 10_000]] as const) {
+  const limitOf = (files: string) =>
+    `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${files.padEnd(20)} ${files.padEnd(20)} files\n`
+  for (const [text, most] of [
+    [undefined, 10_000],
+    [limitOf('unlimited'), 10_000],
+    [limitOf('20000'), 10_000]
+  ] as const) {
     const { fastify, lines } = await start(text)
     t.equal(fastify.server.maxConnections, most)
     t.strictSame(lines, [])
@@ -110,7 +132,11 @@ t.test('callers take half of the file descriptors at most, and the log says so',
 
   const { fastify, lines } = await start(limitOf('5'))
   const { port } = fastify.server.address() as AddressInfo
-  const sockets = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}).resume())
+  const sockets = Array.from({ length: 4 }, () =>
+    connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume()
+  )
   t.teardown(() => sockets.forEach((socket) => socket.destroy()))
   for (const end = Date.now() + 5000; sockets.filter(({ closed }) => closed).length < 2 && Date.now() < end;) await sleep(10)
   t.equal(sockets.filter(({ closed }) => closed).length, 2)

@@ -14,13 +14,23 @@ t.test('a server that cannot listen says which setting is wrong', async (t) => {
   ]
   for (const [syscall, code, setting] of refusals) {
     const cause = Object.assign(new Error(`${syscall} ${code}`), { syscall, code })
-    await t.rejects(listening(settings, () => Promise.reject(cause)), { problems: [`${setting} but ${syscall} ${code}`], cause }, code)
+    await t.rejects(
+      listening(settings, () => Promise.reject(cause)),
+      { problems: [`${setting} but ${syscall} ${code}`], cause },
+      code
+    )
   }
 })
 
 t.test('a server that listens says where, and other failures stay what they are', async (t) => {
   t.equal(await listening(settings, async () => 'http://192.0.2.1:80'), 'http://192.0.2.1:80')
-  for (const failure of [new SettingsError(['METRICS_PORT is wrong']), Object.assign(new Error('open ENOENT'), { syscall: 'open', code: 'ENOENT' })]) {
-    await t.rejects(listening(settings, () => Promise.reject(failure)), failure)
+  for (const failure of [
+    new SettingsError(['METRICS_PORT is wrong']),
+    Object.assign(new Error('open ENOENT'), { syscall: 'open', code: 'ENOENT' })
+  ]) {
+    await t.rejects(
+      listening(settings, () => Promise.reject(failure)),
+      failure
+    )
   }
 })

@@ -3,7 +3,11 @@ import t from 'tap'
 import { ROOT } from './fixtures/processes.ts'
 
 /** A loop, or a function: its first line without the indentation, and the lines in it. */
-interface Block { head: string, body: string, line: number }
+interface Block {
+  head: string
+  body: string
+  line: number
+}
 
 const LOOP = /^(?:for|while|do)\b/
 const FUNCTION = /^(?:export )?(?:async )?function (\w+)/
@@ -34,22 +38,30 @@ const SHRINKING = new Set([
 const PAUSE = /await (?:\w+\.)?(?:pause|wait|sleep)\(/
 
 /** The blocks of a text whose first line matches. The house's indentation tells where they end. */
-function blocksOf (text: string, pattern: RegExp): Block[] {
+function blocksOf(text: string, pattern: RegExp): Block[] {
   const lines = text.split('\n')
   return lines.flatMap((line, index) => {
     const head = line.trimStart()
     if (!pattern.test(head)) return []
     const indent = line.slice(0, line.length - head.length)
     const isOpen = line.endsWith('{') || line.endsWith('(')
-    const end = isOpen ? lines.findIndex((other, at) => at > index && /^[})]/.test(other.slice(indent.length)) && other.startsWith(indent)) : index
+    const end = isOpen
+      ? lines.findIndex((other, at) => at > index && /^[})]/.test(other.slice(indent.length)) && other.startsWith(indent))
+      : index
     const last = lines[end] ?? ''
     const until = head.startsWith('do ') ? ` ${last.trimStart().slice(2)}` : ''
-    return [{ head: head + until, body: lines.slice(isOpen ? index + 1 : index, end === index ? index + 1 : end).join('\n') + until, line: index + 1 }]
+    return [
+      {
+        head: head + until,
+        body: lines.slice(isOpen ? index + 1 : index, end === index ? index + 1 : end).join('\n') + until,
+        line: index + 1
+      }
+    ]
   })
 }
 
 /** What in a text tries again without a bound, or without a pause; one line each. */
-function violations (path: string, text: string): string[] {
+function violations(path: string, text: string): string[] {
   const found: string[] = []
   for (const { head, body, line } of blocksOf(text, LOOP)) {
     if (!ASYNC.test(body)) continue
@@ -69,9 +81,15 @@ function violations (path: string, text: string): string[] {
 t.test('whatever tries again has a bound and a pause', async (t) => {
   const paths = globSync(['{lib,plugins,routes}/**/*.ts', 'packages/{client/src,desk}/**/*.ts'], { cwd: ROOT })
   const sources = paths.map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')] as const)
-  t.strictSame(sources.flatMap(([path, text]) => violations(path, text)), [])
+  t.strictSame(
+    sources.flatMap(([path, text]) => violations(path, text)),
+    []
+  )
   const counted = sources.filter(([, text]) => blocksOf(text, LOOP).some(({ head }) => COUNTED.test(head)))
-  t.ok(counted.some(([path]) => path === 'lib/locks/locks.ts'), 'loops that count are seen')
+  t.ok(
+    counted.some(([path]) => path === 'lib/locks/locks.ts'),
+    'loops that count are seen'
+  )
 })
 
 t.test('each rule fails on a loop that breaks it', async (t) => {
@@ -84,7 +102,10 @@ t.test('each rule fails on a loop that breaks it', async (t) => {
     ['for (let count = 1; count <= ATTEMPTS; count++) {\n  await send()\n}', 'x.ts:1 tries again without a pause'],
     ['async function send (left: number) {\n  return send(left)\n}', 'x.ts:1 send calls itself without a bound'],
     ['function send (): Promise<void> {\n  return send()\n}', 'x.ts:1 send calls itself without a bound'],
-    ['async function send (count = 1) {\n  if (count === ATTEMPTS) return\n  return send(count + 1)\n}', 'x.ts:1 send calls itself without a pause']
+    [
+      'async function send (count = 1) {\n  if (count === ATTEMPTS) return\n  return send(count + 1)\n}',
+      'x.ts:1 send calls itself without a pause'
+    ]
   ]
   for (const [text, violation] of broken) t.strictSame(violations('x.ts', text), [violation], text)
 })

@@ -19,13 +19,17 @@ const { cache } = createRequire(import.meta.url)
 const isLoaded = () => Object.keys(cache).some((path) => path.includes('@prometheus-io'))
 
 /** The service with metrics, and where they are. */
-async function start (t: Test, env: Record<string, string> = {}): Promise<{ fastify: FastifyInstance, url: string }> {
-  const { app: fastify, logged } = await buildLogged(t, { METRICS_PORT: '0', ...env }, {
-    prepare ({ readings }) {
-      readings.set('quoin_test_gauge', { type: 'gauge', help: 'A gauge of a part', read: () => 42 })
-      readings.set('quoin_test_total', { type: 'counter', help: 'A counter of a part', label: 'which', read: () => ({ one: 1, two: 2 }) })
+async function start(t: Test, env: Record<string, string> = {}): Promise<{ fastify: FastifyInstance; url: string }> {
+  const { app: fastify, logged } = await buildLogged(
+    t,
+    { METRICS_PORT: '0', ...env },
+    {
+      prepare({ readings }) {
+        readings.set('quoin_test_gauge', { type: 'gauge', help: 'A gauge of a part', read: () => 42 })
+        readings.set('quoin_test_total', { type: 'counter', help: 'A counter of a part', label: 'which', read: () => ({ one: 1, two: 2 }) })
+      }
     }
-  })
+  )
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   const said = logged().map(({ msg }) => msg as string)
   t.match(said[0], /^Metrics at http:\/\/127\.0\.0\.1:\d+\/metrics$/)
@@ -34,7 +38,7 @@ async function start (t: Test, env: Record<string, string> = {}): Promise<{ fast
 }
 
 /** The samples of one metric: its labels and their value. */
-async function samples (url: string, name: string): Promise<Map<string, number>> {
+async function samples(url: string, name: string): Promise<Map<string, number>> {
   const text = await (await fetch(url)).text()
   const found = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))
   return new Map([...found].map(([, labels = '', value]) => [labels, Number(value)]))
@@ -61,18 +65,21 @@ t.test('requests are counted by route and status, whatever callers send', async 
     const [response] = await once(request({ host: '127.0.0.1', port, method, path: '/nowhere' }).end(), 'response')
     response.resume()
   }
-  t.strictSame(await counts(), new Map([
-    [`method="GET",route="${LOCK_ROUTE}",status="200"`, 20],
-    ['method="any",route="none",status="404"', 20 + METHODS.length - 1],
-    ['method="any",route="none",status="400"', 20],
-    [`method="GET",route="${LOCK_ROUTE}",status="400"`, 1]
-  ]))
+  t.strictSame(
+    await counts(),
+    new Map([
+      [`method="GET",route="${LOCK_ROUTE}",status="200"`, 20],
+      ['method="any",route="none",status="404"', 20 + METHODS.length - 1],
+      ['method="any",route="none",status="400"', 20],
+      [`method="GET",route="${LOCK_ROUTE}",status="400"`, 1]
+    ])
+  )
   const gone = connect(port, '127.0.0.1')
   gone.write(`POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{`)
   await once(gone, 'data')
   gone.resetAndDestroy()
   const aborted = async () => (await counts()).get(`method="POST",route="${LOCK_ROUTE}",status="aborted"`)
-  for (const deadline = Date.now() + 10_000; !await aborted() && Date.now() < deadline;) await sleep(10)
+  for (const deadline = Date.now() + 10_000; !(await aborted()) && Date.now() < deadline;) await sleep(10)
   t.equal(await aborted(), 1)
   const sums = await samples(url, 'quoin_http_request_duration_seconds_sum')
   const sum = sums.get(`method="GET",route="${LOCK_ROUTE}",status="200"`)!
@@ -92,9 +99,16 @@ t.test('calls to the CMS and the store are counted by operation and outcome, and
   await lock('8', 'PUT')
   await fastify.inject({ method: 'DELETE', url: `${LOCK}?uid=8` })
   await fastify.inject({ method: 'POST', url: `${LOCK}/release?uid=8` })
-  t.strictSame(await samples(url, 'quoin_lock_outcomes_total'), new Map([
-    ['outcome="acquired"', 2], ['outcome="held"', 1], ['outcome="changed"', 1], ['outcome="released"', 2], ['outcome="draft_kept"', 1]
-  ]))
+  t.strictSame(
+    await samples(url, 'quoin_lock_outcomes_total'),
+    new Map([
+      ['outcome="acquired"', 2],
+      ['outcome="held"', 1],
+      ['outcome="changed"', 1],
+      ['outcome="released"', 2],
+      ['outcome="draft_kept"', 1]
+    ])
+  )
 
   await fastify.inject('/api/collection/60')
   await fastify.inject('/api/collection/6000')
@@ -108,11 +122,27 @@ t.test('calls to the CMS and the store are counted by operation and outcome, and
   t.ok(calls.get('upstream="cms",operation="GET",outcome="2xx"')! >= 2)
   t.ok(calls.get('upstream="cms",operation="GET",outcome="5xx"')! >= 1)
   t.ok(calls.get('upstream="cms",operation="GET",outcome="CMS_UNREACHABLE"')! >= 1)
-  t.strictSame(await samples(url, 'quoin_cms_circuit_breaker'), new Map([['state="closed"', 1], ['state="open"', 0], ['state="half-open"', 0]]))
+  t.strictSame(
+    await samples(url, 'quoin_cms_circuit_breaker'),
+    new Map([
+      ['state="closed"', 1],
+      ['state="open"', 0],
+      ['state="half-open"', 0]
+    ])
+  )
   t.strictSame(await samples(url, 'quoin_stale_answers_total'), new Map([['', 2]]))
   for (let i = 0; i < 10; i++) await fastify.inject('/api/collection/bundles')
   t.equal((await samples(url, 'quoin_cms_circuit_breaker')).get('state="open"'), 1)
-  t.equal([...calls.keys()].filter((labels) => !/^upstream="(?:store",operation="(?:PutItem|DeleteItem|GetItem|Query)|cms",operation="GET)",outcome="(?:ok|condition|[245]xx|CMS_UNREACHABLE)"$/.test(labels)).length, 0, 'and nothing else')
+  t.equal(
+    [...calls.keys()].filter(
+      (labels) =>
+        !/^upstream="(?:store",operation="(?:PutItem|DeleteItem|GetItem|Query)|cms",operation="GET)",outcome="(?:ok|condition|[245]xx|CMS_UNREACHABLE)"$/.test(
+          labels
+        )
+    ).length,
+    0,
+    'and nothing else'
+  )
 })
 
 t.test('a store that fails is an outcome by its code', async (t) => {
@@ -131,9 +161,23 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   const text = await reply.text()
   t.match(text, /^# HELP quoin_test_gauge A gauge of a part\n# TYPE quoin_test_gauge gauge\nquoin_test_gauge 42$/m)
   for (let i = 0; i < 2; i++) {
-    t.strictSame(await samples(url, 'quoin_test_total'), new Map([['which="one"', 1], ['which="two"', 2]]), 'a counter is read, not added up')
+    t.strictSame(
+      await samples(url, 'quoin_test_total'),
+      new Map([
+        ['which="one"', 1],
+        ['which="two"', 2]
+      ]),
+      'a counter is read, not added up'
+    )
   }
-  for (const name of ['process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds', 'nodejs_heap_size_used_bytes', 'nodejs_gc_duration_seconds']) t.match(text, `# TYPE ${name} `)
+  for (const name of [
+    'process_cpu_seconds_total',
+    'nodejs_eventloop_lag_p99_seconds',
+    'nodejs_heap_size_used_bytes',
+    'nodejs_gc_duration_seconds'
+  ]) {
+    t.match(text, `# TYPE ${name} `)
+  }
   t.equal((await fastify.inject('/metrics')).statusCode, 404, 'not on the port of the service')
   t.equal((await fetch(url.replace('/metrics', '/health/live'))).status, 404, 'nor the service on this one')
 
@@ -149,10 +193,16 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   await t.rejects(fetch(url), 'the port is closed, an open connection or not')
 
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
-  const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(?:process|nodejs)_|^quoin_test_/.test(name))
+  const names = [...text.matchAll(/^# TYPE (\S+) /gm)]
+    .map(([, name]) => name!)
+    .filter((name) => !/^(?:process|nodejs)_|^quoin_test_/.test(name))
   // Without EVENTS_BUS_URL these are not shown.
   names.push('quoin_bus_messages_total', 'quoin_bus_round_trip_seconds', 'quoin_bus_silent_instances', 'quoin_bus_up')
-  t.strictSame([...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(), names.sort(), 'docs/operations.md has every metric and no other')
+  t.strictSame(
+    [...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(),
+    names.sort(),
+    'docs/operations.md has every metric and no other'
+  )
 })
 
 t.test('a METRICS_PORT that is in use is named', async (t) => {
@@ -162,8 +212,17 @@ t.test('a METRICS_PORT that is in use is named', async (t) => {
   const { port } = taken.address() as AddressInfo
   const { ended, output } = runNode(t, START, {
     cwd: emptyDirectory(t),
-    env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', METRICS_PORT: String(port) }
+    env: {
+      PORT: '0',
+      ENVIRONMENT: 'test',
+      CMS_URL: 'http://127.0.0.1:9',
+      DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
+      METRICS_PORT: String(port)
+    }
   })
   t.equal(await ended, 1)
-  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n  METRICS_PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+  t.strictSame(output(), {
+    stdout: '',
+    stderr: `Quoin cannot start with these settings:\n  METRICS_PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`
+  })
 })

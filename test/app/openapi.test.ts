@@ -16,9 +16,25 @@ import { schemasOf } from '../fixtures/document-schemas.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
-interface Content { schema: Record<string, unknown>, example?: unknown, examples?: Record<string, { value: unknown }> }
-interface Body { description?: string, headers?: Record<string, object>, content?: Record<string, Content> }
-interface Parameter { name: string, in: string, description?: string, required?: boolean, schema: Record<string, unknown>, example?: unknown, examples?: Record<string, { value: unknown }> }
+interface Content {
+  schema: Record<string, unknown>
+  example?: unknown
+  examples?: Record<string, { value: unknown }>
+}
+interface Body {
+  description?: string
+  headers?: Record<string, object>
+  content?: Record<string, Content>
+}
+interface Parameter {
+  name: string
+  in: string
+  description?: string
+  required?: boolean
+  schema: Record<string, unknown>
+  example?: unknown
+  examples?: Record<string, { value: unknown }>
+}
 interface Operation {
   operationId?: string
   summary?: string
@@ -38,12 +54,23 @@ interface Document {
 const fastify = await build(t)
 const document = (await fastify.inject('/docs/json')).json<Document>()
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation })))
+  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation }))
+)
 const validatorOf = schemasOf(document)
 /** Takes no member that the document does not name. A client may be looser; Quoin may not. */
 const closedValidatorOf = schemasOf(closed(document))
 /** Header fields of any answer, from plugins/observers.ts, HTTP and its caches. */
-const ANY_ANSWER = ['cache-control', 'connection', 'content-length', 'content-type', 'date', 'set-cookie', 'vary', 'x-request-id', ...Object.keys(SECURITY_HEADERS)]
+const ANY_ANSWER = [
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'set-cookie',
+  'vary',
+  'x-request-id',
+  ...Object.keys(SECURITY_HEADERS)
+]
 
 t.test('/docs shows the API to a browser and /docs/json is a valid OpenAPI 3.1 document', async (t) => {
   const page = await fastify.inject('/docs')
@@ -65,7 +92,9 @@ t.test('every route of the application is in it, and nothing else', async (t) =>
   t.teardown(() => bare.close())
   bare.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return
-    for (const name of [method].flat()) if (name !== 'HEAD' && !url.startsWith('/docs')) routes.add(`${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    for (const name of [method].flat()) {
+      if (name !== 'HEAD' && !url.startsWith('/docs')) routes.add(`${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    }
   })
   await bare.register(standalone, { config: testConfig() })
   await bare.ready()
@@ -75,13 +104,17 @@ t.test('every route of the application is in it, and nothing else', async (t) =>
 
 t.test('every schema of a request can be compiled, which is done when the first one comes', async (t) => {
   const parts = ['params', 'querystring', 'headers', 'body'] as const
-  const routes: Array<{ scope: FastifyInstance, name: string, schema: FastifySchema }> = []
+  const routes: Array<{ scope: FastifyInstance; name: string; schema: FastifySchema }> = []
   const bare = Fastify(fastifyOptions)
   t.teardown(() => bare.close())
-  bare.addHook('onRoute', function ({ url, method, schema = {} }) { routes.push({ scope: this, name: `${String(method)} ${url}`, schema }) })
+  bare.addHook('onRoute', function ({ url, method, schema = {} }) {
+    routes.push({ scope: this, name: `${String(method)} ${url}`, schema })
+  })
   await bare.register(standalone, { config: testConfig({ DESK: 'on' }) })
   await bare.ready()
-  const compilerFor = createValidation().schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean
+  const compilerFor = createValidation().schemaController.compilersFactory!.buildValidator! as (
+    shared: object
+  ) => (route: object) => (data: object) => boolean
   let compiled = 0
   for (const { scope, name, schema } of routes) {
     for (const part of parts.filter((part) => schema[part])) {
@@ -96,8 +129,20 @@ t.test('every schema of a request can be compiled, which is done when the first 
 
 t.test('applications in one process compile a schema once, and again where it may refer to other schemas', async (t) => {
   let compiled = 0
-  const schema = { type: 'object', get required () { compiled++; return ['a'] }, properties: { a: { $ref: 'a#' } } }
-  const check = (shared: object) => (createValidation().schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean)(shared)({ schema, httpPart: 'body' })
+  const schema = {
+    type: 'object',
+    get required() {
+      compiled++
+      return ['a']
+    },
+    properties: { a: { $ref: 'a#' } }
+  }
+  const check = (shared: object) =>
+    (
+      createValidation().schemaController.compilersFactory!.buildValidator! as (
+        shared: object
+      ) => (route: object) => (data: object) => boolean
+    )(shared)({ schema, httpPart: 'body' })
   const [first, second] = [check({ a: { $id: 'a', type: 'integer' } }), check({ a: { $id: 'a', type: 'integer' } })]
   t.strictSame([first({ a: 1 }), first({ a: 'x' })], [true, false])
   const reads = compiled
@@ -110,7 +155,14 @@ t.test('applications in one process compile a schema once, and again where it ma
 
 t.test('what no request has needed yet is compiled a second after the service listens', async (t) => {
   const read = new Set<number>()
-  const schemaOf = (index: number) => ({ type: 'object', get required () { read.add(index); return ['a'] }, properties: { a: { type: 'integer' } } })
+  const schemaOf = (index: number) => ({
+    type: 'object',
+    get required() {
+      read.add(index)
+      return ['a']
+    },
+    properties: { a: { type: 'integer' } }
+  })
   const bare = Fastify()
   t.teardown(() => bare.close())
   await bare.register(validation)
@@ -136,11 +188,30 @@ t.test('each operation says what it does and shows what is sent and answered', a
     t.match(operation.summary, /^[A-Z].{10,}[^.]$/, `${name} has a summary`)
     t.ok(operation.tags?.length === 1 && tags.includes(operation.tags[0]!), `${name} has one tag that is declared`)
     const { parameters = [], requestBody, responses } = operation
-    t.strictSame(parameters.filter(({ description }) => !description).map((parameter) => parameter.name), [], `${name}: every parameter is described`)
-    t.strictSame(parameters.filter(({ required, in: where }) => required !== (where === 'path')).map((parameter) => parameter.name), [], `${name}: parameters must be given only in the path`)
-    t.strictSame(parameters.filter(({ schema }) => schema['type'] !== 'string' && schema['type'] !== 'integer').map((parameter) => parameter.name), [], `${name}: every parameter has a type`)
+    t.strictSame(
+      parameters.filter(({ description }) => !description).map((parameter) => parameter.name),
+      [],
+      `${name}: every parameter is described`
+    )
+    t.strictSame(
+      parameters.filter(({ required, in: where }) => required !== (where === 'path')).map((parameter) => parameter.name),
+      [],
+      `${name}: parameters must be given only in the path`
+    )
+    t.strictSame(
+      parameters.filter(({ schema }) => schema['type'] !== 'string' && schema['type'] !== 'integer').map((parameter) => parameter.name),
+      [],
+      `${name}: every parameter has a type`
+    )
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
-    t.strictSame(parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name).sort(), inPath.sort(), name)
+    t.strictSame(
+      parameters
+        .filter((parameter) => parameter.in === 'path')
+        .map((parameter) => parameter.name)
+        .sort(),
+      inPath.sort(),
+      name
+    )
     for (const [what, body] of [['body', requestBody], ...Object.entries(responses)] as Array<[string, Body | undefined]>) {
       if (!body) continue
       if (what !== 'body') t.ok(body.description && body.description !== 'Default Response', `${name}: ${what} is described`)
@@ -149,11 +220,19 @@ t.test('each operation says what it does and shows what is sent and answered', a
         continue
       }
       const events = path.endsWith('/events') && what === '200'
-      t.strictSame(Object.keys(body.content ?? {}), [events ? 'text/event-stream' : 'application/json'], `${name}: ${what} says its media type`)
+      t.strictSame(
+        Object.keys(body.content ?? {}),
+        [events ? 'text/event-stream' : 'application/json'],
+        `${name}: ${what} says its media type`
+      )
       const examples = examplesOf(body)
       t.ok(examples.length > 0, `${name}: ${what} has an example`)
       const valid = validatorOf(schemaOf(body))
-      t.strictSame(examples.flatMap((example) => valid(example) ? [] : valid.errors), [], `${name}: the examples of ${what} are right`)
+      t.strictSame(
+        examples.flatMap((example) => (valid(example) ? [] : valid.errors)),
+        [],
+        `${name}: the examples of ${what} are right`
+      )
     }
   }
 })
@@ -164,13 +243,20 @@ t.test('each operation has every status that it can answer', async (t) => {
     const locks = path.startsWith('/api/cloud/data-state/')
     const takesBody = operation.requestBody !== undefined || method === 'delete'
     const expected = [
-      400, 405, 421, 500, 503,
+      400,
+      405,
+      421,
+      500,
+      503,
       ...(takesBody ? [413, 415] : []),
       ...(locks && method === 'get' ? [413] : []),
       ...(name === 'GET /api/cloud/data-state/{type}/{id}' ? [304] : []),
       ...(name === 'GET /api/collection/{id}' || name === 'GET /api/collections/{bundle}/{id}' ? [304, 412] : []),
       ...(name === 'GET /api/collection/{id}/readiness' ? [304, 413] : []),
-      ...(name === 'GET /api/collection/{id}/journal' || (!locks && method === 'get' && (/\/(?:locks|events)$/.test(path) || path === '/api/collections/{bundle}')) ? [413] : []),
+      ...(name === 'GET /api/collection/{id}/journal' ||
+      (!locks && method === 'get' && (/\/(?:locks|events)$/.test(path) || path === '/api/collections/{bundle}'))
+        ? [413]
+        : []),
       ...(locks ? [] : [401, 403, 404, 502, 504]),
       ...(path.endsWith('/release') ? [403] : []),
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
@@ -179,13 +265,23 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' || path.endsWith('/events') ? [429] : []),
       ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && ['post', 'put'].includes(method) && path.includes('{') ? [412, 423] : []),
-      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}') ? [200, 201] : [method === 'post' && /\/(?:requests|presence)$/.test(path) ? 202 : 200])
+      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}')
+        ? [200, 201]
+        : [method === 'post' && /\/(?:requests|presence)$/.test(path) ? 202 : 200])
     ]
-    t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
+    t.strictSame(
+      Object.keys(operation.responses).map(Number),
+      expected.sort((a, b) => a - b),
+      name
+    )
     for (const [status, body] of Object.entries(operation.responses)) {
       if (Number(status) < 400) continue
-      for (const example of examplesOf(body) as Array<{ success?: boolean, statusCode?: number, message: string }>) {
-        t.match(example, locks ? { success: false, message: /^Error: / } : { statusCode: Number(status), message: String }, `${name}: ${status} in its own shape`)
+      for (const example of examplesOf(body) as Array<{ success?: boolean; statusCode?: number; message: string }>) {
+        t.match(
+          example,
+          locks ? { success: false, message: /^Error: / } : { statusCode: Number(status), message: String },
+          `${name}: ${status} in its own shape`
+        )
       }
     }
   }
@@ -204,7 +300,11 @@ t.test('429 and 421 are documented wherever they can come, and nowhere else', as
       for (const [method, { responses }] of Object.entries(item)) {
         const own = document.paths[path]![method]!.responses['429'] ? ['429'] : []
         const expected = path.startsWith('/health/') ? [] : [...new Set([...statuses, ...own])].sort()
-        t.strictSame(['421', '429'].filter((status) => responses[status]), expected, `${method} ${path}`)
+        t.strictSame(
+          ['421', '429'].filter((status) => responses[status]),
+          expected,
+          `${method} ${path}`
+        )
         if (expected.includes('429')) t.ok(responses['429']!.headers!['Retry-After'], `${method} ${path}: when to try again`)
       }
     }
@@ -224,126 +324,191 @@ t.test('what is answered is as documented', async (t) => {
   const env = { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
   const live = await build(t, env)
   const lock = '/api/cloud/data-state/node/4711'
-  const answered = (method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH', url: string, body?: object | string, headers: Record<string, string> = {}) =>
-    documented(live, method, url, body, headers)
+  const answered = (
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH',
+    url: string,
+    body?: object | string,
+    headers: Record<string, string> = {}
+  ) => documented(live, method, url, body, headers)
 
-  const edition = { type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], field_key: [{ value: 'daily-2031-01-06' }], field_publisher_edition_type: [{ value: 'daily' }] }
-  t.strictSame([
-    await answered('POST', lock, exampleOf('/api/cloud/data-state/{type}/{id}', 'post')),
-    await answered('POST', lock, { fieldName: 'field_headline', userData: { uid: '8' } }),
-    await answered('PUT', lock, { fieldName: 'field_headline', userData: { uid: 8, name: 'Bob', more: [1] }, timestamp: 1 }),
-    await answered('GET', lock),
-    await answered('GET', `${lock}?fieldName=none`),
-    await answered('GET', lock, undefined, { 'if-none-match': String((await live.inject(lock)).headers.etag) }),
-    await answered('POST', lock, { fieldName: 5 }),
-    await answered('POST', lock, '{"fieldName":', { 'content-type': 'application/json' }),
-    await answered('PUT', lock, 'text', { 'content-type': 'text/plain' }),
-    await answered('POST', lock, { fieldName: 'f', userData: { uid: '7' }, payload: 'x'.repeat(409_600) }),
-    await answered('DELETE', lock),
-    await answered('DELETE', `${lock}?uid=8`),
-    await answered('PUT', lock, { fieldName: 'title', userData: { uid: '8' }, payload: 'a text' }),
-    await answered('PUT', lock, { fieldName: 'title', userData: { uid: '7' } }, { 'if-match': '"other"' }),
-    await answered('DELETE', `${lock}?fieldName=title`, undefined, { 'if-match': '"other"' }),
-    await answered('POST', lock, { fieldName: 'title', userData: { uid: '8' } }, { 'if-none-match': '*' }),
-    await answered('POST', `${lock}/release`, { fieldName: 'title' }),
-    await answered('POST', `${lock}/release`),
-    await answered('GET', `${lock}/drafts`),
-    await answered('DELETE', `${lock}/drafts`),
-    await answered('DELETE', `${lock}/drafts?uid=8`)
-  ], [200, 423, 200, 200, 200, 304, 400, 400, 415, 413, 400, 200, 200, 412, 412, 412, 200, 400, 200, 400, 200], 'locks')
+  const edition = {
+    type: [{ target_id: 'daily' }],
+    title: [{ value: 'Monday' }],
+    field_key: [{ value: 'daily-2031-01-06' }],
+    field_publisher_edition_type: [{ value: 'daily' }]
+  }
+  t.strictSame(
+    [
+      await answered('POST', lock, exampleOf('/api/cloud/data-state/{type}/{id}', 'post')),
+      await answered('POST', lock, { fieldName: 'field_headline', userData: { uid: '8' } }),
+      await answered('PUT', lock, { fieldName: 'field_headline', userData: { uid: 8, name: 'Bob', more: [1] }, timestamp: 1 }),
+      await answered('GET', lock),
+      await answered('GET', `${lock}?fieldName=none`),
+      await answered('GET', lock, undefined, { 'if-none-match': String((await live.inject(lock)).headers.etag) }),
+      await answered('POST', lock, { fieldName: 5 }),
+      await answered('POST', lock, '{"fieldName":', { 'content-type': 'application/json' }),
+      await answered('PUT', lock, 'text', { 'content-type': 'text/plain' }),
+      await answered('POST', lock, { fieldName: 'f', userData: { uid: '7' }, payload: 'x'.repeat(409_600) }),
+      await answered('DELETE', lock),
+      await answered('DELETE', `${lock}?uid=8`),
+      await answered('PUT', lock, { fieldName: 'title', userData: { uid: '8' }, payload: 'a text' }),
+      await answered('PUT', lock, { fieldName: 'title', userData: { uid: '7' } }, { 'if-match': '"other"' }),
+      await answered('DELETE', `${lock}?fieldName=title`, undefined, { 'if-match': '"other"' }),
+      await answered('POST', lock, { fieldName: 'title', userData: { uid: '8' } }, { 'if-none-match': '*' }),
+      await answered('POST', `${lock}/release`, { fieldName: 'title' }),
+      await answered('POST', `${lock}/release`),
+      await answered('GET', `${lock}/drafts`),
+      await answered('DELETE', `${lock}/drafts`),
+      await answered('DELETE', `${lock}/drafts?uid=8`)
+    ],
+    [200, 423, 200, 200, 200, 304, 400, 400, 415, 413, 400, 200, 200, 412, 412, 412, 200, 400, 200, 400, 200],
+    'locks'
+  )
 
-  const { statusCode, headers: { location = '' } } = await live.inject({ method: 'POST', url: '/api/collection', body: { ...edition, field_key: [{ value: 'daily-2031-01-05' }] } })
+  const {
+    statusCode,
+    headers: { location = '' }
+  } = await live.inject({ method: 'POST', url: '/api/collection', body: { ...edition, field_key: [{ value: 'daily-2031-01-05' }] } })
   t.equal(statusCode, 201)
-  t.strictSame([
-    await answered('POST', '/api/collection', edition),
-    await answered('GET', location),
-    await answered('GET', location, undefined, { 'if-none-match': '*' }),
-    await answered('GET', location, undefined, { 'if-match': '"other"' }),
-    await answered('POST', location, { title: [{ value: 'Monday, late' }] }),
-    await answered('POST', location, { title: [{ value: 'Later' }] }, { 'if-match': '"other"' }),
-    await answered('POST', location, { title: 'x'.repeat(300) }),
-    await answered('POST', location, { title: 5 }),
-    await answered('POST', location, 'text', { 'content-type': 'text/plain' }),
-    await answered('GET', `${location}/locks`),
-    await answered('GET', '/api/collection/999999/locks'),
-    await answered('GET', '/api/collection/999999/locks/events'),
-    await answered('GET', '/api/collection/nonsense/locks/events'),
-    await answered('GET', '/api/collection/999999'),
-    await answered('GET', '/api/collection/nonsense'),
-    await answered('GET', '/api/collection/bundles'),
-    await answered('GET', '/api/publisher-edition/bundles'),
-    await answered('GET', '/api/collections/daily?limit=1&total=1'),
-    await answered('GET', '/api/collections/none'),
-    await answered('GET', '/api/collections/daily?limit=0'),
-    await answered('GET', '/health/live'),
-    await answered('GET', '/health/ready')
-  ], [201, 200, 304, 412, 200, 412, 422, 422, 415, 200, 404, 404, 400, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
+  t.strictSame(
+    [
+      await answered('POST', '/api/collection', edition),
+      await answered('GET', location),
+      await answered('GET', location, undefined, { 'if-none-match': '*' }),
+      await answered('GET', location, undefined, { 'if-match': '"other"' }),
+      await answered('POST', location, { title: [{ value: 'Monday, late' }] }),
+      await answered('POST', location, { title: [{ value: 'Later' }] }, { 'if-match': '"other"' }),
+      await answered('POST', location, { title: 'x'.repeat(300) }),
+      await answered('POST', location, { title: 5 }),
+      await answered('POST', location, 'text', { 'content-type': 'text/plain' }),
+      await answered('GET', `${location}/locks`),
+      await answered('GET', '/api/collection/999999/locks'),
+      await answered('GET', '/api/collection/999999/locks/events'),
+      await answered('GET', '/api/collection/nonsense/locks/events'),
+      await answered('GET', '/api/collection/999999'),
+      await answered('GET', '/api/collection/nonsense'),
+      await answered('GET', '/api/collection/bundles'),
+      await answered('GET', '/api/publisher-edition/bundles'),
+      await answered('GET', '/api/collections/daily?limit=1&total=1'),
+      await answered('GET', '/api/collections/none'),
+      await answered('GET', '/api/collections/daily?limit=0'),
+      await answered('GET', '/health/live'),
+      await answered('GET', '/health/ready')
+    ],
+    [201, 200, 304, 412, 200, 412, 422, 422, 415, 200, 404, 404, 400, 404, 400, 200, 200, 200, 404, 400, 200, 200],
+    'editions'
+  )
 
   cms.settings.maintenance = true
-  t.strictSame([await answered('GET', location), await documented(await build(t, env), 'GET', '/health/ready')], [503, 503], 'in maintenance')
-  t.strictSame([await documented(fastify, 'GET', lock), await documented(fastify, 'GET', '/api/collection/1')], [503, 502], 'with nothing behind it')
+  t.strictSame(
+    [await answered('GET', location), await documented(await build(t, env), 'GET', '/health/ready')],
+    [503, 503],
+    'in maintenance'
+  )
+  t.strictSame(
+    [await documented(fastify, 'GET', lock), await documented(fastify, 'GET', '/api/collection/1')],
+    [503, 502],
+    'with nothing behind it'
+  )
 })
 
 t.test('what /docs fills in when somebody tries an operation out succeeds on the sample CMS', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
-  const live = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
+  const live = await build(t, {
+    DYNAMODB_ENDPOINT: endpoint,
+    CMS_URL: await cms.listen(),
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor'
+  })
   const address = await live.listen({ host: '127.0.0.1', port: 0 })
   const newestEntry = async () => {
     await live.inject({ method: 'POST', url: '/api/collection/12', body: { title: [{ value: 'Saved' }] } })
-    const { data: [{ id: entry }] } = (await live.inject('/api/collection/12/journal')).json()
+    const {
+      data: [{ id: entry }]
+    } = (await live.inject('/api/collection/12/journal')).json()
     return { entry }
   }
-  for (const { name, path, method, operation: { parameters = [], requestBody } } of operations) {
+  for (const {
+    name,
+    path,
+    method,
+    operation: { parameters = [], requestBody }
+  } of operations) {
     const filled = (where: string) => parameters.filter((parameter) => parameter.in === where).flatMap(filledIn)
     const url = `${filled('path').reduce((text, [parameter, value]) => text.replace(`{${parameter}}`, value), path)}?${new URLSearchParams(filled('query')).toString()}`
     // A lock is asked for while another holds it.
-    if (path.endsWith('/requests')) await live.inject({ method: 'PUT', url: '/api/cloud/data-state/node/4711', body: { fieldName: 'field_headline', userData: { uid: '7' } } })
+    if (path.endsWith('/requests')) {
+      await live.inject({
+        method: 'PUT',
+        url: '/api/cloud/data-state/node/4711',
+        body: { fieldName: 'field_headline', userData: { uid: '7' } }
+      })
+    }
     // An entry of the journal is there once something was saved.
     const entry = path.endsWith('/restore') ? await newestEntry() : {}
-    const sent = requestBody && { body: JSON.stringify({ ...examplesOf(requestBody)[0] as object, ...entry }) }
-    const { status, body } = await fetch(address + url, { method, headers: [...filled('header'), ...(sent ? [['content-type', 'application/json']] : [])] as Array<[string, string]>, ...sent })
+    const sent = requestBody && { body: JSON.stringify({ ...(examplesOf(requestBody)[0] as object), ...entry }) }
+    const { status, body } = await fetch(address + url, {
+      method,
+      headers: [...filled('header'), ...(sent ? [['content-type', 'application/json']] : [])] as Array<[string, string]>,
+      ...sent
+    })
     await body?.cancel()
     t.match(status, /^20[012]$/, `${name}: ${url}`)
   }
 })
 
 /** What Swagger UI shows in a parameter's field, and sends unless somebody empties it. */
-function filledIn ({ name, schema, example, examples = {} }: Parameter): Array<[string, string]> {
+function filledIn({ name, schema, example, examples = {} }: Parameter): Array<[string, string]> {
   const value = example ?? Object.values(examples)[0]?.value ?? schema['default']
   return value === undefined ? [] : [[name, String(value)]]
 }
 
 /** Sends a request, holds the answer to the document and gives its status. */
-async function documented (live: FastifyInstance, method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH', url: string, body?: object | string, headers: Record<string, string> = {}): Promise<number> {
+async function documented(
+  live: FastifyInstance,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH',
+  url: string,
+  body?: object | string,
+  headers: Record<string, string> = {}
+): Promise<number> {
   const reply = await live.inject({ method, url, headers, ...(body !== undefined && { body }) })
   const path = url.split('?')[0]!
-  const candidates = operations.filter(({ path: pattern, method: name }) =>
-    name === method.toLowerCase() && new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+  const candidates = operations.filter(
+    ({ path: pattern, method: name }) =>
+      name === method.toLowerCase() && new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
+  )
   const { operation } = candidates.find((candidate) => candidate.path === path) ?? candidates[0]!
   const name = `${method} ${url} ${reply.statusCode}`
   const answer = operation.responses[reply.statusCode]
   t.ok(answer, `${name} is documented`)
   const fields = Object.keys(answer!.headers ?? {}).map((field) => field.toLowerCase())
-  t.strictSame(Object.keys(reply.headers).filter((field) => !ANY_ANSWER.includes(field) && !fields.includes(field)), [], `${name}: its header fields are documented`)
+  t.strictSame(
+    Object.keys(reply.headers).filter((field) => !ANY_ANSWER.includes(field) && !fields.includes(field)),
+    [],
+    `${name}: its header fields are documented`
+  )
   const valid = closedValidatorOf(answer!.content ? closed(schemaOf(answer!)) : { const: null })
   t.ok(valid(reply.body ? reply.json() : null), `${name} is as documented ${JSON.stringify(valid.errors)}`)
   return reply.statusCode
 }
 
-function schemaOf (body: Body): object {
+function schemaOf(body: Body): object {
   return Object.values(body.content!)[0]!.schema
 }
 
-function closed<T> (schema: T): T {
+function closed<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(closed) as T
   if (typeof schema !== 'object' || schema === null) return schema
   const closedSchema = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]))
-  return ('properties' in schema && !('additionalProperties' in schema) ? { ...closedSchema, additionalProperties: false } : closedSchema) as T
+  return (
+    'properties' in schema && !('additionalProperties' in schema) ? { ...closedSchema, additionalProperties: false } : closedSchema
+  ) as T
 }
 
-function examplesOf (body: Body): unknown[] {
+function examplesOf(body: Body): unknown[] {
   const { schema, example, examples } = Object.values(body.content!)[0]!
   if (example !== undefined) return [example]
   if (examples) return Object.values(examples).map(({ value }) => value)
@@ -351,7 +516,7 @@ function examplesOf (body: Body): unknown[] {
   return (document.components.schemas[name] as { examples?: unknown[] } | undefined)?.examples ?? []
 }
 
-function exampleOf (path: string, method: string): object {
+function exampleOf(path: string, method: string): object {
   return examplesOf(document.paths[path]![method]!.requestBody!)[0] as object
 }
 
@@ -361,8 +526,12 @@ t.test('no path below /docs leads to another route, past who may call it', async
   const { port } = fastify.server.address() as AddressInfo
   for (const up of ['../../', '..\\..\\', '%2e%2e/../', '.%2e/%2E./']) {
     for (const path of ['health/live', 'api/cloud/data-state/node/42', 'api/collection/60']) {
-      const { status, body } = await new Promise<{ status: number | undefined, body: string }>((resolve, reject) => {
-        request({ host: '127.0.0.1', port, path: `/docs/static/${up}${path}` }, async (answer) => resolve({ status: answer.statusCode, body: await text(answer) })).on('error', reject).end()
+      const { status, body } = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+        request({ host: '127.0.0.1', port, path: `/docs/static/${up}${path}` }, async (answer) =>
+          resolve({ status: answer.statusCode, body: await text(answer) })
+        )
+          .on('error', reject)
+          .end()
       })
       t.equal(status, 404, up + path)
       t.match(JSON.parse(body), { statusCode: 404, code: 'NOT_FOUND' })
@@ -373,11 +542,18 @@ t.test('no path below /docs leads to another route, past who may call it', async
 t.test('/docs answers whatever is asked of its files', async (t) => {
   const style = '/docs/static/swagger-ui.css'
   const { headers, rawPayload } = await fastify.inject(style)
-  t.match(await fastify.inject({ method: 'HEAD', url: style }), { statusCode: 200, body: '', headers: { 'content-length': String(rawPayload.length), etag: headers.etag } })
+  t.match(await fastify.inject({ method: 'HEAD', url: style }), {
+    statusCode: 200,
+    body: '',
+    headers: { 'content-length': String(rawPayload.length), etag: headers.etag }
+  })
   const same = await fastify.inject({ url: style, headers: { 'if-none-match': String(headers.etag) } })
   t.match(same, { statusCode: 304, body: '' })
   t.notOk('content-type' in same.headers)
   t.match(await fastify.inject('/docs/static/index.html'), { statusCode: 302, headers: { location: '/docs/' } })
-  t.match((await fastify.inject('/docs/static/nothing')).json(), { code: 'NOT_FOUND', message: 'There is nothing at GET /docs/static/nothing' })
+  t.match((await fastify.inject('/docs/static/nothing')).json(), {
+    code: 'NOT_FOUND',
+    message: 'There is nothing at GET /docs/static/nothing'
+  })
   t.match((await fastify.inject('/docs/yaml')).body, /^openapi: 3\.1\./)
 })

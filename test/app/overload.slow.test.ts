@@ -22,9 +22,17 @@ t.test('the whole application turns requests away when it is pressed for seconds
   t.strictSame(await seen(10_000, 800), [400, 503], 'every turn of the loop takes as long')
   for (const url of ['/api/cloud/data-state/node/1', '/api/collection/1', '/nowhere', '/docs']) {
     const { statusCode, headers } = await get(url)
-    t.match({ statusCode, headers }, { statusCode: 503, headers: { 'retry-after': '5', 'access-control-allow-origin': DESK, 'x-content-type-options': 'nosniff' } }, url)
+    t.match(
+      { statusCode, headers },
+      { statusCode: 503, headers: { 'retry-after': '5', 'access-control-allow-origin': DESK, 'x-content-type-options': 'nosniff' } },
+      url
+    )
   }
-  t.strictSame([(await get('/health/live')).statusCode, (await get('/health/ready')).json().status], [200, 'unavailable'], 'health answers as ever')
+  t.strictSame(
+    [(await get('/health/live')).statusCode, (await get('/health/ready')).json().status],
+    [200, 'unavailable'],
+    'health answers as ever'
+  )
   await seen(2500, 0)
   t.equal(await status(), 400, 'it ends when the loop is in time again')
 })

@@ -10,10 +10,22 @@ import { imageFiles, type Package } from './fixtures/image.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 
 /** What `npm run prepack` needs besides what the image has. */
-const SOURCES = ['dev', 'packages/desk', 'packages/drupal-stand-in', 'tsconfig.json', 'tsconfig.build.json', 'docs', 'README.md', 'LICENSE', '.gitignore']
+const SOURCES = [
+  'dev',
+  'packages/desk',
+  'packages/drupal-stand-in',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'docs',
+  'README.md',
+  'LICENSE',
+  '.gitignore'
+]
 
 /** The packages that installing the service's brings along. */
-const installed = Object.entries(lock.packages as Record<string, Package>).filter(([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev && !link)
+const installed = Object.entries(lock.packages as Record<string, Package>).filter(
+  ([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev && !link
+)
 
 /** An empty project into which the service is installed, as `npm install` of the packed file does. */
 let project: string
@@ -22,12 +34,15 @@ t.before(() => {
   project = projectWith(t)
 })
 
-function projectWith (t: Test): string {
+function projectWith(t: Test): string {
   const copy = emptyDirectory(t)
   for (const path of [...imageFiles(), ...SOURCES]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   const directory = emptyDirectory(t)
-  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: copy, encoding: 'utf8', stdio: 'pipe' }).trim().split('\n').at(-1)!
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: copy, encoding: 'utf8', stdio: 'pipe' })
+    .trim()
+    .split('\n')
+    .at(-1)!
   const target = join(directory, 'node_modules/quoin')
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])
@@ -45,9 +60,13 @@ function projectWith (t: Test): string {
 }
 
 /** Runs a verb as a consumer does. */
-function quoin (...args: string[]): { status: number | null, stdout: string, stderr: string } {
+function quoin(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   const { PATH, HOME } = process.env
-  const { status, stdout, stderr } = spawnSync('npx', ['--offline', 'quoin', ...args], { cwd: project, env: { PATH: `${dirname(process.execPath)}:${PATH}`, HOME }, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('npx', ['--offline', 'quoin', ...args], {
+    cwd: project,
+    env: { PATH: `${dirname(process.execPath)}:${PATH}`, HOME },
+    encoding: 'utf8'
+  })
   return { status, stdout, stderr }
 }
 
@@ -58,11 +77,22 @@ t.test('the package has what runs, with the declarations that a host needs, and 
   t.strictSame(pages.sort(), globSync('docs/*.md', { cwd: ROOT }).sort(), 'the pages that messages and README.md name')
   const rest = files.filter((path) => !pages.includes(path) && !path.startsWith('dist/') && !/^packages\/(?:desk|client\/src)\//.test(path))
   t.strictSame(rest.sort(), ['LICENSE', 'README.md', 'config/content-model.json', 'config/content-model.schema.json', 'package.json'])
-  t.strictSame(files.filter((path) => path.startsWith('dist/') && !/\.(?:js|d\.ts)$/.test(path)), [])
-  t.strictSame(files.filter((path) => path.startsWith('packages/') && !/\.(?:ts|css|svg|html)$/.test(path)), [], 'what the desk is served from')
+  t.strictSame(
+    files.filter((path) => path.startsWith('dist/') && !/\.(?:js|d\.ts)$/.test(path)),
+    []
+  )
+  t.strictSame(
+    files.filter((path) => path.startsWith('packages/') && !/\.(?:ts|css|svg|html)$/.test(path)),
+    [],
+    'what the desk is served from'
+  )
   t.ok(files.includes('dist/app.d.ts'))
   const declarations = files.filter((path) => path.endsWith('.d.ts') && path.startsWith('dist/'))
-  t.notMatch(declarations.map((path) => readFileSync(join(directory, path), 'utf8')).join(''), /declare module/, "a host's Fastify has none of Quoin's own decorators")
+  t.notMatch(
+    declarations.map((path) => readFileSync(join(directory, path), 'utf8')).join(''),
+    /declare module/,
+    "a host's Fastify has none of Quoin's own decorators"
+  )
 })
 
 t.test("the consumer's Node stays the consumer's", async (t) => {
@@ -76,7 +106,9 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   const help = quoin('--help')
   t.equal(help.status, 0)
   for (const [page] of help.stdout.matchAll(/docs\/[\w-]+\.md/g)) t.ok(existsSync(join(project, 'node_modules/quoin', page)), page)
-  for (const verb of ['start', 'dev', 'doctor', 'model', 'table', '--help', '--version']) t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
+  for (const verb of ['start', 'dev', 'doctor', 'model', 'table', '--help', '--version']) {
+    t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
+  }
   t.match(quoin('strat'), { status: 2, stdout: '', stderr: /^There is no quoin strat\n[^]*Usage: quoin/m })
   t.match(quoin('start', '--port', '80'), { status: 2, stderr: /^quoin start takes nothing more, but was given --port 80\n/m })
   t.match(quoin(), { status: 2, stderr: /Usage: quoin/ })
@@ -89,7 +121,10 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
 })
 
 t.test('npx quoin names its own commands, not those of a clone', (t) => {
-  for (const [name, text] of [['.env', 'CMS_URL=http://127.0.0.1:9'], ['content-model.json', '{}']] as const) {
+  for (const [name, text] of [
+    ['.env', 'CMS_URL=http://127.0.0.1:9'],
+    ['content-model.json', '{}']
+  ] as const) {
     writeFileSync(join(project, name), text)
     t.teardown(() => rmSync(join(project, name)))
   }
@@ -99,10 +134,23 @@ t.test('npx quoin names its own commands, not those of a clone', (t) => {
 
 t.test('npx quoin refuses an older Node in one line', async (t) => {
   const preload = join(project, 'older-node.cjs')
-  const withoutNewer = "const builtin = require('node:module'); for (const name of ['enableCompileCache', 'findPackageJSON']) delete builtin[name]; builtin.syncBuiltinESMExports()"
-  for (const [version, status, stderr] of [['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/], ['22.19.9', 1, /^Quoin needs Node/], ['22.20.0', 1, /ENVIRONMENT is missing/], ['26.0.0', 1, /ENVIRONMENT is missing/]] as const) {
-    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } }); ${version.startsWith('20.') ? withoutNewer : ''}`)
-    const { stdout, ...said } = spawnSync(process.execPath, ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'], { cwd: project, env: {}, encoding: 'utf8' })
+  const withoutNewer =
+    "const builtin = require('node:module'); for (const name of ['enableCompileCache', 'findPackageJSON']) delete builtin[name]; builtin.syncBuiltinESMExports()"
+  for (const [version, status, stderr] of [
+    ['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/],
+    ['22.19.9', 1, /^Quoin needs Node/],
+    ['22.20.0', 1, /ENVIRONMENT is missing/],
+    ['26.0.0', 1, /ENVIRONMENT is missing/]
+  ] as const) {
+    writeFileSync(
+      preload,
+      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } }); ${version.startsWith('20.') ? withoutNewer : ''}`
+    )
+    const { stdout, ...said } = spawnSync(
+      process.execPath,
+      ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'],
+      { cwd: project, env: {}, encoding: 'utf8' }
+    )
     t.match(said, { status, stderr }, version)
     t.equal(stdout, '')
   }
@@ -125,7 +173,9 @@ t.test('npx quoin keeps what Node has compiled, where it may write', (t) => {
 const HOST = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8'))![1]!
 
 t.test('a host serves it below a prefix: the API, the desk and the documentation', async (t) => {
-  writeFileSync(join(project, 'host.js'), `${HOST}
+  writeFileSync(
+    join(project, 'host.js'),
+    `${HOST}
 const answers = {}
 const files = [...(await host.inject('/quoin/desk')).body.matchAll(/(?:href|src)="(desk[^"]+)"/g)].map(([, path]) => '/quoin/' + path)
 for (const url of ['/own', '/quoin/health/live', '/quoin/desk', ...files, '/quoin/docs/json']) {
@@ -134,7 +184,8 @@ for (const url of ['/own', '/quoin/health/live', '/quoin/desk', ...files, '/quoi
 }
 console.log(JSON.stringify(answers))
 await host.close()
-`)
+`
+  )
   const env = { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', DESK: 'on', PORT: '0' }
   const stdout = execFileSync(process.execPath, ['host.js'], { cwd: project, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   const answers = JSON.parse(/^\{"\/own.*$/m.exec(stdout)![0]) as Record<string, [number, number]>
@@ -182,11 +233,24 @@ for (const [name, compiler] of Object.entries(compilers)) {
     const problems = (code: string, more = {}): string[] => {
       writeFileSync(path, code)
       const program = compiler.createProgram([path], compiler.convertCompilerOptionsFromJson({ ...options, ...more }, project).options)
-      return compiler.getPreEmitDiagnostics(program).map(({ file, messageText }) => `${file?.fileName.split('node_modules').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`)
+      return compiler
+        .getPreEmitDiagnostics(program)
+        .map(
+          ({ file, messageText }) =>
+            `${file?.fileName.split('node_modules').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`
+        )
     }
     t.strictSame(problems(HOST), [])
-    t.strictSame(problems(HOST, { skipLibCheck: false }).filter((line) => line.startsWith('/quoin/')), [], "nor is there a mistake in the package's own declarations")
+    t.strictSame(
+      problems(HOST, { skipLibCheck: false }).filter((line) => line.startsWith('/quoin/')),
+      [],
+      "nor is there a mistake in the package's own declarations"
+    )
     t.strictSame(problems(PARTS, { declaration: true }), [], 'the declarations of a host can name every type that the settings have')
-    t.match(problems(HOST.replace("prefix: '/quoin'", 'prefix: 5')), [/not assignable|No overload/], 'only what is made wrong on purpose is found')
+    t.match(
+      problems(HOST.replace("prefix: '/quoin'", 'prefix: 5')),
+      [/not assignable|No overload/],
+      'only what is made wrong on purpose is found'
+    )
   })
 }

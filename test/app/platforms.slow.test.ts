@@ -6,18 +6,30 @@ import t, { type Test } from 'tap'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 
 /** What `npm ci` would install on a platform. */
-async function installation (t: Test, platform: string, arch: string, ...options: string[]): Promise<string> {
+async function installation(t: Test, platform: string, arch: string, ...options: string[]): Promise<string> {
   const directory = emptyDirectory(t)
-  for (const name of ['package.json', 'package-lock.json', 'packages/linux-x64/package.json']) cpSync(join(ROOT, name), join(directory, name))
+  for (const name of ['package.json', 'package-lock.json', 'packages/linux-x64/package.json']) {
+    cpSync(join(ROOT, name), join(directory, name))
+  }
   const override = join(directory, 'platform.cjs')
-  writeFileSync(override, `for (const [name, value] of Object.entries(${JSON.stringify({ platform, arch })})) Object.defineProperty(process, name, { value })`)
+  writeFileSync(
+    override,
+    `for (const [name, value] of Object.entries(${JSON.stringify({ platform, arch })})) Object.defineProperty(process, name, { value })`
+  )
   const env = { ...process.env, NODE_OPTIONS: `--require ${override}` }
-  const { stdout } = await promisify(execFile)('npm', ['ci', '--dry-run', '--ignore-scripts', '--offline', '--no-audit', '--no-fund', ...options], { cwd: directory, env })
+  const { stdout } = await promisify(execFile)(
+    'npm',
+    ['ci', '--dry-run', '--ignore-scripts', '--offline', '--no-audit', '--no-fund', ...options],
+    { cwd: directory, env }
+  )
   t.match(stdout, /^add fastify 5\./m)
   return stdout
 }
 
-for (const [platform, arch] of [['darwin', 'arm64'], ['linux', 'arm64']]) {
+for (const [platform, arch] of [
+  ['darwin', 'arm64'],
+  ['linux', 'arm64']
+]) {
   t.test(`npm ci installs on ${platform} ${arch}`, async (t) => {
     const packages = await installation(t, platform!, arch!)
     t.notMatch(packages, /^add (?!@quoin\/)\S*linux-x64/m, 'without what exists for Linux on x64 alone')

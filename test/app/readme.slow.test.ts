@@ -12,18 +12,28 @@ const needsCurl = { skip: needsDynoxide.skip || (spawnSync('curl', ['--version']
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** A document's commands for curl, in their order, and what each is said to answer. */
-function steps (section: string): Array<{ command: string, answer: RegExp | undefined }> {
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block]) => block!.replace(/\\\n/g, '').trim().split('\n')).reduce((list, line) => {
-    if (line.startsWith('#')) list.at(-1)!.answer = answerOf(line)
-    else list.push({ command: line, answer: undefined })
-    return list
-  }, [] as ReturnType<typeof steps>)
+function steps(section: string): Array<{ command: string; answer: RegExp | undefined }> {
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)]
+    .flatMap(([, block]) => block!.replace(/\\\n/g, '').trim().split('\n'))
+    .reduce(
+      (list, line) => {
+        if (line.startsWith('#')) list.at(-1)!.answer = answerOf(line)
+        else list.push({ command: line, answer: undefined })
+        return list
+      },
+      [] as ReturnType<typeof steps>
+    )
 }
 
 /** What a comment behind a command says of its answer: a status where one is named, and a body in which `...` is left out. */
-function answerOf (comment: string): RegExp {
+function answerOf(comment: string): RegExp {
   const [, status, body] = /^# (?:(\d{3}) )?(.*)$/.exec(comment)!
-  return new RegExp(`${body!.split('...').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}\\n${status ?? '200'}$`)
+  return new RegExp(
+    `${body!
+      .split('...')
+      .map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}\\n${status ?? '200'}$`
+  )
 }
 
 /** A variable that later commands use, made of an answer. */
@@ -46,9 +56,9 @@ t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t
 })
 
 /** Runs commands before `npm run dev` as one starts it; an event stream (`curl -N`) ends once it has begun. */
-async function follow (t: Test, commands: ReturnType<typeof steps>): Promise<void> {
+async function follow(t: Test, commands: ReturnType<typeof steps>): Promise<void> {
   const { says } = runNode(t, DEV, { env: { PORT: '0' } })
-  const [, url] = await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/) as unknown as [string, string]
+  const [, url] = (await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/)) as unknown as [string, string]
   const env = { ...process.env, Q: url }
   for (const { command, answer } of commands) {
     const name = ASSIGNMENT.exec(command)?.[1]

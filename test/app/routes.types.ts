@@ -86,7 +86,10 @@ export const events = { response: answers({ 200: eventStream('Events', {}, {}) }
 // @ts-expect-error events come as a stream
 export const noStream: Handler<typeof events> = async () => ({ data: [] })
 
-export const lockSchema = (refusedStatus: number) => ({ params: Entity, response: { ...acquireAnswers(refusedStatus), 400: lockAnswers.wrong } })
+export const lockSchema = (refusedStatus: number) => ({
+  params: Entity,
+  response: { ...acquireAnswers(refusedStatus), 400: lockAnswers.wrong }
+})
 
 // @ts-expect-error a misspelt member, where a setting decides which statuses there are
 export const misspeltLock: Handler<ReturnType<typeof lockSchema>> = async () => ({ succes: true })
@@ -94,19 +97,24 @@ export const misspeltLock: Handler<ReturnType<typeof lockSchema>> = async () => 
 export const saved = { response: answers({ 200: asText(EditionList), 201: asText(EditionList) }, 400) }
 
 export const repeated: Handler<typeof saved> = async (request, reply) => {
-  const result = { uuid: '', etag: '', json: jsonText<EditionList>({ data: [], meta: { limit: 1, offset: 0, hasMore: false, total: 0 }, links: { self: '' } }) }
+  const result = {
+    uuid: '',
+    etag: '',
+    json: jsonText<EditionList>({ data: [], meta: { limit: 1, offset: 0, hasMore: false, total: 0 }, links: { self: '' } })
+  }
   const once = { save: async () => result, replay: async () => result }
   // @ts-expect-error the schema does not name a status that a repeatable save sets
-  await repeatable(request, reply, { ...once, status: ({ uuid }) => uuid === '' ? 201 : 202 })
-  return (await repeatable(request, reply, { ...once, status: ({ uuid }) => uuid === '' ? 201 : 200 })).json
+  await repeatable(request, reply, { ...once, status: ({ uuid }) => (uuid === '' ? 201 : 202) })
+  return (await repeatable(request, reply, { ...once, status: ({ uuid }) => (uuid === '' ? 201 : 200) })).json
 }
 
 const acquireSchema = { params: Entity, response: { 200: lockAnswer('Yours') } }
 
-export async function routes (fastify: FastifyInstance) {
+export async function routes(fastify: FastifyInstance) {
   const acquire: Handler<typeof acquireSchema> = async () => ({ success: true })
 
-  fastify.withTypeProvider<TypeBoxTypeProvider>()
+  fastify
+    .withTypeProvider<TypeBoxTypeProvider>()
     .get('/right', { schema: acquireSchema }, acquire)
     // @ts-expect-error the handler reads a parameter that its route does not have
     .get('/params', { schema: { ...acquireSchema, params: Type.Object({ name: Type.String() }) } }, acquire)

@@ -11,11 +11,16 @@ interface Component {
   name: string
   version: string
   purl: string
-  hashes?: Array<{ alg: string, content: string }>
-  licenses?: Array<{ license?: { id?: string }, expression?: string }>
+  hashes?: Array<{ alg: string; content: string }>
+  licenses?: Array<{ license?: { id?: string }; expression?: string }>
 }
 
-interface Locked { version?: string, dev?: boolean, devOptional?: boolean, link?: boolean }
+interface Locked {
+  version?: string
+  dev?: boolean
+  devOptional?: boolean
+  link?: boolean
+}
 
 const bom = JSON.parse(execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
 const components: Component[] = bom.components
@@ -27,12 +32,20 @@ assert.equal(bom.metadata.component.purl, `pkg:npm/${manifest.name}@${manifest.v
 for (const { 'bom-ref': ref, type, name, version, purl, hashes = [], licenses = [] } of components) {
   assert.equal(type, 'library', ref)
   assert.equal(purl, `pkg:npm/${name.replace('@', '%40')}@${version}`, ref)
-  assert.ok(hashes.some(({ alg, content }) => alg === 'SHA-512' && /^[0-9a-f]{128}$/.test(content)), `${ref} has no hash`)
-  assert.ok(licenses.length > 0 && licenses.every(({ license, expression }) => license?.id ?? expression), `${ref} has no licence by its SPDX id`)
+  assert.ok(
+    hashes.some(({ alg, content }) => alg === 'SHA-512' && /^[0-9a-f]{128}$/.test(content)),
+    `${ref} has no hash`
+  )
+  assert.ok(
+    licenses.length > 0 && licenses.every(({ license, expression }) => license?.id ?? expression),
+    `${ref} has no licence by its SPDX id`
+  )
 }
 const refs = [bom.metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]
 assert.equal(new Set(refs).size, refs.length, 'a reference stands for one component')
-for (const { ref, dependsOn } of bom.dependencies) for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), `${each} is no component`)
+for (const { ref, dependsOn } of bom.dependencies) {
+  for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), `${each} is no component`)
+}
 
 const locked = Object.entries(lock.packages as Record<string, Locked>)
   .filter(([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link)
@@ -41,6 +54,8 @@ assert.deepEqual(components.map(({ name, version }) => `${name}@${version}`).sor
 
 const names = components.map(({ name }) => name)
 for (const name of Object.keys(manifest.dependencies)) assert.ok(names.includes(name), `${name} is not in it`)
-for (const name of Object.keys(manifest.devDependencies)) assert.ok(!names.includes(name) || locked.some((each) => each.startsWith(`${name}@`)), `${name} is for development alone`)
+for (const name of Object.keys(manifest.devDependencies)) {
+  assert.ok(!names.includes(name) || locked.some((each) => each.startsWith(`${name}@`)), `${name} is for development alone`)
+}
 
 console.log(`${components.length} packages, among them the ${Object.keys(manifest.dependencies).length} that package.json names`)

@@ -22,15 +22,31 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     graceMs: 10_000,
     environment: 'test',
     table: 'DataState',
-    locks: { leaseSeconds: 0, foreignSeconds: 86_400, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 } },
+    locks: {
+      leaseSeconds: 0,
+      foreignSeconds: 86_400,
+      draftDays: 30,
+      feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 }
+    },
     dynamodb: { region: 'eu-central-1' },
-    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, cookieNames: [], auth: { kind: 'passthrough' } },
+    cms: {
+      url: 'https://cms.example',
+      jsonapiPath: '/jsonapi',
+      timeoutMs: 10_000,
+      staleSeconds: 300,
+      cookieNames: [],
+      auth: { kind: 'passthrough' }
+    },
     enforceLocks: false,
     journalDays: 30,
     lockRefusedStatus: 423,
     desk: false
   })
-  t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
+  t.match(
+    contentModel,
+    JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')),
+    "the content model is the repository's own"
+  )
 })
 
 t.test('every setting is taken as it is set', async (t) => {
@@ -90,10 +106,22 @@ t.test('every setting is taken as it is set', async (t) => {
     traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', headers: 'api-key=a%2Cb=, x=1', serviceName: 'locks' },
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
-    locks: { leaseSeconds: 300, foreignSeconds: 3600, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 } },
+    locks: {
+      leaseSeconds: 300,
+      foreignSeconds: 3600,
+      draftDays: 7,
+      feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 }
+    },
     bus: { url: 'rediss://quoin:secret@bus.example:6380/2' },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
-    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'], auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
+    cms: {
+      url: 'https://host.example:8443/cms',
+      jsonapiPath: '/fr/jsonapi',
+      timeoutMs: 600_000,
+      staleSeconds: 0,
+      cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'],
+      auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' }
+    },
     enforceLocks: true,
     journalDays: 0,
     lockRefusedStatus: 200,
@@ -114,12 +142,59 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     HOST: [],
     PORT: ['-1', '65536', '3000.5', '1e3', '0x50', 'true', ' 80 ', '٣', 'http', '99999999999999999999'],
     CORS_ORIGINS: [
-      '*', 'https://*', 'https://*.example', 'null', 'desk.example', 'https://desk.example/', 'https://desk.example/path', 'https://desk.example?x', 'https://Desk.example', 'https://desk.example:443',
-      'http://desk.example:80', 'http://desk.example:99999', 'ftp://desk.example', 'http://', 'http://ärger.example', 'https://a b', 'https://desk.example,', ',', 'https://desk.example https://other.example', 'https://desk.example;http://x'
+      '*',
+      'https://*',
+      'https://*.example',
+      'null',
+      'desk.example',
+      'https://desk.example/',
+      'https://desk.example/path',
+      'https://desk.example?x',
+      'https://Desk.example',
+      'https://desk.example:443',
+      'http://desk.example:80',
+      'http://desk.example:99999',
+      'ftp://desk.example',
+      'http://',
+      'http://ärger.example',
+      'https://a b',
+      'https://desk.example,',
+      ',',
+      'https://desk.example https://other.example',
+      'https://desk.example;http://x'
     ],
-    HOSTS: ['*', '*.example.org', 'quoin:3000', 'https://quoin.example.org', 'quoin.example.org/', 'a b', 'a,', ',', '.example.org', 'a..b', 'ä.example', `${'x'.repeat(64)}.org`, '[::1]'],
+    HOSTS: [
+      '*',
+      '*.example.org',
+      'quoin:3000',
+      'https://quoin.example.org',
+      'quoin.example.org/',
+      'a b',
+      'a,',
+      ',',
+      '.example.org',
+      'a..b',
+      'ä.example',
+      `${'x'.repeat(64)}.org`,
+      '[::1]'
+    ],
     RATE_LIMIT: ['-1', '1000001', '1.5', '60/m'],
-    TRUST_PROXY: ['1', 'true', '*', 'localhost', '10.0.0', '10.0.0.0/', '10.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/08', '10.0.0.1,', '10.0.0.1;10.0.0.2'],
+    TRUST_PROXY: [
+      '1',
+      'true',
+      '*',
+      'localhost',
+      '10.0.0',
+      '10.0.0.0/',
+      '10.0.0.0/0',
+      '::/0',
+      '10.0.0.0/33',
+      '10.0.0.0/8/8',
+      '::1/129',
+      '10.0.0.0/08',
+      '10.0.0.1,',
+      '10.0.0.1;10.0.0.2'
+    ],
     LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],
     SHUTDOWN_GRACE_MS: ['0', '600001', '10s'],
     METRICS_HOST: [],
@@ -137,11 +212,28 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     EVENTS_HEARTBEAT_SECONDS: ['0', '601', '15s'],
     EVENTS_WATCHERS_MAX: ['-1', '100001', 'many'],
     EVENTS_WATCHERS_PER_USER: ['0', '100001', 'all'],
-    EVENTS_BUS_URL: ['bus.example:6379', 'http://bus.example', 'redis://', 'redis://bus.example/keys', 'redis://bus.example:port', 'redis://bus.example?db=1'],
+    EVENTS_BUS_URL: [
+      'bus.example:6379',
+      'http://bus.example',
+      'redis://',
+      'redis://bus.example/keys',
+      'redis://bus.example:port',
+      'redis://bus.example?db=1'
+    ],
     AWS_REGION: [],
     DYNAMODB_SHORTCUT: ['false', 'ON'],
     DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b', 'http://host:80000'],
-    CMS_URL: ['cms.example', 'ftp://cms.example', 'https://', 'https://cms.example?x=1', 'https://cms.example/#top', 'https://cms example', 'http://cms.example:80800', 'https://%zz', 'http://[::1'],
+    CMS_URL: [
+      'cms.example',
+      'ftp://cms.example',
+      'https://',
+      'https://cms.example?x=1',
+      'https://cms.example/#top',
+      'https://cms example',
+      'http://cms.example:80800',
+      'https://%zz',
+      'http://[::1'
+    ],
     CMS_JSONAPI_PATH: ['jsonapi', '/', '/jsonapi/', '//jsonapi', '/json api', '/jsonapi?x'],
     CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
     CMS_USER: ['a:b'],
@@ -162,26 +254,56 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
 })
 
 t.test('everything that is missing or wrong is reported at once, one line each', async (t) => {
-  t.strictSame(problemsOf({}).map((problem) => problem.split(':')[0]), ['ENVIRONMENT is missing', 'CMS_URL is missing', 'AWS_REGION is missing'])
+  t.strictSame(
+    problemsOf({}).map((problem) => problem.split(':')[0]),
+    ['ENVIRONMENT is missing', 'CMS_URL is missing', 'AWS_REGION is missing']
+  )
   const problems = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', CMS_AUTH: 'session', CMS_TIMEOUT_MS: '0', CONTENT_MODEL: '/nowhere' })
-  t.strictSame(problems.map((problem) => problem.split(' ')[0]), [
-    'PORT', 'LOG_LEVEL', 'ENVIRONMENT', 'CMS_URL', 'CMS_TIMEOUT_MS', 'AWS_REGION', 'CMS_USER', 'CMS_PASSWORD', 'CONTENT_MODEL'
-  ])
-  t.strictSame(problemsOf({ ...enough, CMS_AUTH: 'oauth' }).map((problem) => problem.split(':')[0]), ['CMS_CLIENT_ID is missing', 'CMS_CLIENT_SECRET is missing'])
-  t.throws(() => readConfig({ PORT: 'x' }), { name: 'SettingsError', message: /^Quoin cannot start with these settings:\n {2}PORT is "x" but .*\n {2}ENVIRONMENT is missing: [^\n]*\n {2}CMS_URL [^\n]*\n {2}AWS_REGION [^\n]*$/ })
+  t.strictSame(
+    problems.map((problem) => problem.split(' ')[0]),
+    ['PORT', 'LOG_LEVEL', 'ENVIRONMENT', 'CMS_URL', 'CMS_TIMEOUT_MS', 'AWS_REGION', 'CMS_USER', 'CMS_PASSWORD', 'CONTENT_MODEL']
+  )
+  t.strictSame(
+    problemsOf({ ...enough, CMS_AUTH: 'oauth' }).map((problem) => problem.split(':')[0]),
+    ['CMS_CLIENT_ID is missing', 'CMS_CLIENT_SECRET is missing']
+  )
+  t.throws(() => readConfig({ PORT: 'x' }), {
+    name: 'SettingsError',
+    message:
+      /^Quoin cannot start with these settings:\n {2}PORT is "x" but .*\n {2}ENVIRONMENT is missing: [^\n]*\n {2}CMS_URL [^\n]*\n {2}AWS_REGION [^\n]*$/
+  })
 })
 
 t.test('the command that asks a CMS needs nothing but where it is, and an account', async (t) => {
-  const { cms, modelFile } = readCmsConfig({ CMS_URL: 'https://cms.example/', CMS_AUTH: 'basic', CMS_USER: 'ada', CMS_PASSWORD: 'x', CONTENT_MODEL: '/nowhere.json', PORT: 'x', CMS_COOKIES: 'sso' })
-  t.match(cms, { url: 'https://cms.example', jsonapiPath: '/jsonapi', cookieNames: ['sso'], auth: { kind: 'basic', user: 'ada', password: 'x' } })
+  const { cms, modelFile } = readCmsConfig({
+    CMS_URL: 'https://cms.example/',
+    CMS_AUTH: 'basic',
+    CMS_USER: 'ada',
+    CMS_PASSWORD: 'x',
+    CONTENT_MODEL: '/nowhere.json',
+    PORT: 'x',
+    CMS_COOKIES: 'sso'
+  })
+  t.match(cms, {
+    url: 'https://cms.example',
+    jsonapiPath: '/jsonapi',
+    cookieNames: ['sso'],
+    auth: { kind: 'basic', user: 'ada', password: 'x' }
+  })
   t.equal(modelFile, '/nowhere.json', 'which need not be there')
   t.notOk('modelFile' in readCmsConfig({ CMS_URL: 'https://cms.example' }))
-  t.throws(() => readCmsConfig({ CMS_AUTH: 'basic' }), { name: 'SettingsError', problems: [/^CMS_URL is missing/, /^CMS_USER is missing/, /^CMS_PASSWORD is missing/] })
+  t.throws(() => readCmsConfig({ CMS_AUTH: 'basic' }), {
+    name: 'SettingsError',
+    problems: [/^CMS_URL is missing/, /^CMS_USER is missing/, /^CMS_PASSWORD is missing/]
+  })
 })
 
 t.test('the settings of the lock table can be read without the others, in the same words', async (t) => {
   t.strictSame(readStoreConfig({ AWS_REGION: 'eu-central-1', PORT: 'x' }), { table: 'DataState', dynamodb: { region: 'eu-central-1' } })
-  t.strictSame(readStoreConfig({ DATA_STATE_TABLE: 'Locks', DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000' }), { table: 'Locks', dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' } })
+  t.strictSame(readStoreConfig({ DATA_STATE_TABLE: 'Locks', DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000' }), {
+    table: 'Locks',
+    dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' }
+  })
   for (const wrong of [{}, { DATA_STATE_TABLE: 'a b' }, { DATA_STATE_TABLE: 'a b', DYNAMODB_ENDPOINT: 'ftp://a:secret@b' }]) {
     const problems = problemsOf({ ...enough, AWS_REGION: '', ...wrong })
     t.ok(problems.length > 0)
@@ -191,18 +313,45 @@ t.test('the settings of the lock table can be read without the others, in the sa
 
 t.test('a variable whose name is near that of a setting is told, no other is', async (t) => {
   const near: Array<[name: string, setting: string]> = [
-    ['CMS_TIMEOUT', 'CMS_TIMEOUT_MS'], ['CMS_ULR', 'CMS_URL'], ['CMS_USER_NAME', 'CMS_USER'], ['LOGLEVEL', 'LOG_LEVEL'], ['ENVIROMENT', 'ENVIRONMENT'],
-    ['LOCK_LEASE_SECOND', 'LOCK_LEASE_SECONDS'], ['cors_origins', 'CORS_ORIGINS']
+    ['CMS_TIMEOUT', 'CMS_TIMEOUT_MS'],
+    ['CMS_ULR', 'CMS_URL'],
+    ['CMS_USER_NAME', 'CMS_USER'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['ENVIROMENT', 'ENVIRONMENT'],
+    ['LOCK_LEASE_SECOND', 'LOCK_LEASE_SECONDS'],
+    ['cors_origins', 'CORS_ORIGINS']
   ]
-  for (const [name, setting] of near) t.strictSame(misspeltSettings({ [name]: '1' }), [`${name} is not a setting; do you mean ${setting}?`], name)
+  for (const [name, setting] of near) {
+    t.strictSame(misspeltSettings({ [name]: '1' }), [`${name} is not a setting; do you mean ${setting}?`], name)
+  }
   const others = [
-    'PATH', 'HOME', 'HOSTNAME', 'HOSTS', 'PORTS', 'PWD', 'TERM', 'LANG', 'NODE_OPTIONS', 'NODE_ENV', 'AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'npm_config_cache',
-    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'QUOIN_PORT', 'CMS_PORT', 'KUBERNETES_PORT', 'DATA_DIR'
+    'PATH',
+    'HOME',
+    'HOSTNAME',
+    'HOSTS',
+    'PORTS',
+    'PWD',
+    'TERM',
+    'LANG',
+    'NODE_OPTIONS',
+    'NODE_ENV',
+    'AWS_PROFILE',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_DEFAULT_REGION',
+    'npm_config_cache',
+    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    'QUOIN_PORT',
+    'CMS_PORT',
+    'KUBERNETES_PORT',
+    'DATA_DIR'
   ]
   t.strictSame(misspeltSettings(Object.fromEntries(others.map((name) => [name, '1']))), [])
   t.strictSame(misspeltSettings({ CMS_TIMEOUT: '', LOG_LEVEL: 'info' }), [], 'nothing, and what is right')
   t.strictSame(misspeltSettings({ LOG_LEVELS: 'x', LOG_LEVEL: 'info' }), [], 'a setting that is there already is not meant')
-  t.match(problemsOf({ ENVIRONMENT: 'test', AWS_REGION: 'x', CMS_ULR: 'x' }), [/^CMS_URL is missing/, 'CMS_ULR is not a setting; do you mean CMS_URL?'])
+  t.match(problemsOf({ ENVIRONMENT: 'test', AWS_REGION: 'x', CMS_ULR: 'x' }), [
+    /^CMS_URL is missing/,
+    'CMS_ULR is not a setting; do you mean CMS_URL?'
+  ])
 })
 
 t.test('a variable that is set to nothing counts as not set', async (t) => {
@@ -212,7 +361,12 @@ t.test('a variable that is set to nothing counts as not set', async (t) => {
 })
 
 t.test('no secret is ever repeated', async (t) => {
-  const secrets = { CMS_PASSWORD: 'hunter2\n', CMS_CLIENT_SECRET: 'hunter2', CMS_URL: 'https://ada:hunter2@cms.example', DYNAMODB_ENDPOINT: 'http://ada:hunter2@host' }
+  const secrets = {
+    CMS_PASSWORD: 'hunter2\n',
+    CMS_CLIENT_SECRET: 'hunter2',
+    CMS_URL: 'https://ada:hunter2@cms.example',
+    DYNAMODB_ENDPOINT: 'http://ada:hunter2@host'
+  }
   for (const CMS_AUTH of ['basic', 'oauth', 'session', 'nonsense']) {
     const said = problemsOf({ ...enough, ...secrets, CMS_AUTH })
     t.match(said.join('\n'), /CMS_PASSWORD is not right but must be /)
@@ -229,21 +383,55 @@ t.test('a secret may be in a file', async (t) => {
   }
   const basic = { ...enough, CMS_AUTH: 'basic', CMS_USER: 'ada' }
   const oauth = { ...enough, CMS_AUTH: 'oauth', CMS_CLIENT_ID: 'id' }
-  for (const [text, secret] of [['hunter2', 'hunter2'], ['hunter2\n', 'hunter2'], ['hunter2\r\n', 'hunter2'], [' hunter2 ', ' hunter2 ']] as const) {
-    t.strictSame(readConfig({ ...basic, CMS_PASSWORD_FILE: file('password', text) }).cms.auth, { kind: 'basic', user: 'ada', password: secret })
-    t.strictSame(readConfig({ ...oauth, CMS_CLIENT_SECRET_FILE: file('secret', text) }).cms.auth, { kind: 'oauth', clientId: 'id', clientSecret: secret })
+  for (const [text, secret] of [
+    ['hunter2', 'hunter2'],
+    ['hunter2\n', 'hunter2'],
+    ['hunter2\r\n', 'hunter2'],
+    [' hunter2 ', ' hunter2 ']
+  ] as const) {
+    t.strictSame(readConfig({ ...basic, CMS_PASSWORD_FILE: file('password', text) }).cms.auth, {
+      kind: 'basic',
+      user: 'ada',
+      password: secret
+    })
+    t.strictSame(readConfig({ ...oauth, CMS_CLIENT_SECRET_FILE: file('secret', text) }).cms.auth, {
+      kind: 'oauth',
+      clientId: 'id',
+      clientSecret: secret
+    })
   }
   const absent = join(directory, 'absent')
   const url = 'redis://:hunter2@bus.example'
   t.strictSame(readConfig({ ...enough, EVENTS_BUS_URL_FILE: file('bus', `${url}\n`) }).bus, { url })
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [/^CMS_PASSWORD_FILE is .* but ENOENT/])
   t.equal(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }).length, 1, 'the password itself is not missed too')
-  t.strictSame(problemsOf({ ...oauth, CMS_CLIENT_SECRET_FILE: directory }), [`CMS_CLIENT_SECRET_FILE is ${JSON.stringify(directory)} but EISDIR: illegal operation on a directory, read`])
-  t.strictSame(problemsOf({ PORT: 'x', CMS_AUTH: 'basic', CMS_PASSWORD_FILE: absent, EVENTS_BUS_URL: url, EVENTS_BUS_URL_FILE: absent }).map((problem) => problem.split(' ')[0]), ['EVENTS_BUS_URL', 'EVENTS_BUS_URL_FILE', 'CMS_PASSWORD_FILE', 'PORT', 'ENVIRONMENT', 'CMS_URL', 'AWS_REGION', 'CMS_USER'], 'all at once')
-  t.match(readConfig({ ...enough, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', 'api-key=hunter2\n') }).traces, { headers: 'api-key=hunter2' })
-  for (const headers of ['hunter2', 'api-key=hunter2,', 'a b=hunter2', 'a=hunter2\n\n']) t.strictSame(problemsOf({ ...enough, OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', headers) }), ['OTEL_EXPORTER_OTLP_HEADERS is not right but must be header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'])
+  t.strictSame(problemsOf({ ...oauth, CMS_CLIENT_SECRET_FILE: directory }), [
+    `CMS_CLIENT_SECRET_FILE is ${JSON.stringify(directory)} but EISDIR: illegal operation on a directory, read`
+  ])
+  t.strictSame(
+    problemsOf({ PORT: 'x', CMS_AUTH: 'basic', CMS_PASSWORD_FILE: absent, EVENTS_BUS_URL: url, EVENTS_BUS_URL_FILE: absent }).map(
+      (problem) => problem.split(' ')[0]
+    ),
+    ['EVENTS_BUS_URL', 'EVENTS_BUS_URL_FILE', 'CMS_PASSWORD_FILE', 'PORT', 'ENVIRONMENT', 'CMS_URL', 'AWS_REGION', 'CMS_USER'],
+    'all at once'
+  )
+  t.match(
+    readConfig({
+      ...enough,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', 'api-key=hunter2\n')
+    }).traces,
+    { headers: 'api-key=hunter2' }
+  )
+  for (const headers of ['hunter2', 'api-key=hunter2,', 'a b=hunter2', 'a=hunter2\n\n']) {
+    t.strictSame(problemsOf({ ...enough, OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', headers) }), [
+      'OTEL_EXPORTER_OTLP_HEADERS is not right but must be header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'
+    ])
+  }
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/])
-  t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: set only one of them'])
+  t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), [
+    'CMS_PASSWORD and CMS_PASSWORD_FILE are both set: set only one of them'
+  ])
   const wrong = problemsOf({ ...basic, CMS_PASSWORD_FILE: file('password', 'hunter2\n\n') })
   t.match(wrong, [/^CMS_PASSWORD is not right but must be/], 'a control character')
   t.notMatch(wrong.join(), /hunter2/)
@@ -287,7 +475,10 @@ t.test('docs/settings.md and .env.example are what npm run settings makes', asyn
 
 t.test('every setting says what the documents need', async (t) => {
   const documented = settings()
-  t.strictSame(documented.map(({ name }) => name), [...Object.keys(Environment.properties), 'DATA_DIR'])
+  t.strictSame(
+    documented.map(({ name }) => name),
+    [...Object.keys(Environment.properties), 'DATA_DIR']
+  )
   for (const { name, group, description, allowed } of documented) {
     t.match(description, /^[A-Z[].*\.$/s, `${name}: a sentence`)
     t.match(allowed, /^[^|\n]+[^.|\n]$|\. -$/, `${name}: what comes behind "must be"`)
@@ -297,8 +488,14 @@ t.test('every setting says what the documents need', async (t) => {
 
 t.test('every secret may be in a file', async (t) => {
   const names = Object.keys(Environment.properties)
-  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|HEADERS$|BUS_URL$/.test(name)), [...SECRETS])
-  t.strictSame(names.filter((name) => name.endsWith('_FILE')), SECRETS.map((name) => `${name}_FILE`))
+  t.strictSame(
+    names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|HEADERS$|BUS_URL$/.test(name)),
+    [...SECRETS]
+  )
+  t.strictSame(
+    names.filter((name) => name.endsWith('_FILE')),
+    SECRETS.map((name) => `${name}_FILE`)
+  )
   const page = settingsTables()
   for (const name of SECRETS) t.match(page, new RegExp(`^\\| ${name} \\|.*\\b${name}_FILE\\b`, 'm'))
 })
@@ -306,11 +503,18 @@ t.test('every secret may be in a file', async (t) => {
 t.test('.env.example changes nothing as it is, and is right with every line taken in', async (t) => {
   const example = envExample()
   const lines = new Map([...example.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
-  t.strictSame([...lines.keys()], settings().map(({ name }) => name))
+  t.strictSame(
+    [...lines.keys()],
+    settings().map(({ name }) => name)
+  )
   t.notMatch(example, /^[^#\n]/m, 'every line is a comment')
   for (const [name, { default: value }] of Object.entries(Environment.properties)) {
     if (value === undefined) continue
-    t.equal(name === 'CONTENT_MODEL' ? resolve(ROOT, lines.get(name)!) : lines.get(name), String(value), `${name} is shown with its default`)
+    t.equal(
+      name === 'CONTENT_MODEL' ? resolve(ROOT, lines.get(name)!) : lines.get(name),
+      String(value),
+      `${name} is shown with its default`
+    )
   }
   const files = Object.fromEntries(SECRETS.map((name) => [`${name}_FILE`, '']))
   t.strictSame(problemsOf({ ...Object.fromEntries(lines), ...files, CONTENT_MODEL: '' }), [])
@@ -318,7 +522,13 @@ t.test('.env.example changes nothing as it is, and is right with every line take
 
 t.test('a user may have 100 event streams unless the settings say otherwise', async (t) => {
   const per = (env: Record<string, string>) => readConfig({ ...enough, ...env }).locks.feed.watchersPerCaller
-  const jwt = { AUTH: 'jwt', CMS_AUTH: 'passthrough', AUTH_JWKS_URL: 'https://issuer.example/keys', AUTH_ISSUER: 'issuer', AUTH_AUDIENCE: 'quoin' }
+  const jwt = {
+    AUTH: 'jwt',
+    CMS_AUTH: 'passthrough',
+    AUTH_JWKS_URL: 'https://issuer.example/keys',
+    AUTH_ISSUER: 'issuer',
+    AUTH_AUDIENCE: 'quoin'
+  }
   t.equal(per({}), 1000, 'an address half of all')
   t.equal(per({ EVENTS_WATCHERS_MAX: '5' }), 3)
   t.equal(per(jwt), 100)

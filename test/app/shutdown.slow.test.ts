@@ -14,19 +14,28 @@ import { emptyDirectory, ROOT, runNode, START, type Running } from './fixtures/p
 const PATH = process.env['PATH']
 
 /** The service before a CMS that answers when it is told to. */
-async function startBeforeSlowCms (t: Test, env: Record<string, string> = {}) {
+async function startBeforeSlowCms(t: Test, env: Record<string, string> = {}) {
   const waiting: ServerResponse[] = []
-  const CMS_URL = await serving(t, (_request, response) => { waiting.push(response) })
+  const CMS_URL = await serving(t, (_request, response) => {
+    waiting.push(response)
+  })
   const service = runNode(t, START, {
     env: { PORT: '0', HOSTS: 'x', ENVIRONMENT: 'test', CMS_URL, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
   })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
-  const asked = async () => { while (waiting.length === 0) await sleep(5) }
-  return { ...service, port: Number(port), asked, answer: () => waiting.splice(0).forEach((response) => response.writeHead(503, { 'retry-after': '1' }).end()) }
+  const asked = async () => {
+    while (waiting.length === 0) await sleep(5)
+  }
+  return {
+    ...service,
+    port: Number(port),
+    asked,
+    answer: () => waiting.splice(0).forEach((response) => response.writeHead(503, { 'retry-after': '1' }).end())
+  }
 }
 
 /** A connection over which nothing has been sent but this. */
-async function connected (t: Test, port: number, bytes = ''): Promise<Socket> {
+async function connected(t: Test, port: number, bytes = ''): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
@@ -35,12 +44,12 @@ async function connected (t: Test, port: number, bytes = ''): Promise<Socket> {
 }
 
 /** All that comes over a connection until it is closed. */
-async function textOf (socket: Socket): Promise<string> {
+async function textOf(socket: Socket): Promise<string> {
   return (await socket.setEncoding('utf8').toArray()).join('')
 }
 
 /** Milliseconds until a process has ended, and how. */
-async function ending ({ child, ended }: Pick<Running, 'child' | 'ended'>): Promise<{ code: number | string, ms: number }> {
+async function ending({ child, ended }: Pick<Running, 'child' | 'ended'>): Promise<{ code: number | string; ms: number }> {
   const started = performance.now()
   child.kill('SIGTERM')
   return { code: await ended, ms: performance.now() - started }
@@ -51,7 +60,7 @@ t.test('no connection without a request holds the exit', async (t) => {
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
   const sent = request({ host: '127.0.0.1', port, path: '/health/live', agent }).end()
-  const [response] = await once(sent, 'response') as [IncomingMessage]
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
   await response.resume().toArray()
   await connected(t, port)
   await connected(t, port, 'GET /health/live HTT')
@@ -65,7 +74,11 @@ t.test('no connection without a request holds the exit', async (t) => {
 t.test('a running request is finished first, and then its connection', async (t) => {
   const { port, child, ended, asked, answer, says } = await startBeforeSlowCms(t, { LOG_LEVEL: 'debug' })
   const socket = await connected(t, port, 'GET /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\n')
-  const pipelined = await connected(t, port, 'GET /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /health/live HTTP/1.1\r\nHost: x\r\n\r\n')
+  const pipelined = await connected(
+    t,
+    port,
+    'GET /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'
+  )
   const texts = Promise.all([textOf(socket), textOf(pipelined)])
   await says(/incoming request[^]*incoming request/)
   await asked()
@@ -74,8 +87,16 @@ t.test('a running request is finished first, and then its connection', async (t)
   answer()
   t.equal(await ended, 0)
   const [single, double] = await texts
-  t.match(single, /^HTTP\/1\.1 503 .*\r\nconnection: close\r\n.*"code":"CMS_UNAVAILABLE"\}$/is, 'the caller is told to send nothing more over it')
-  t.match(double, /^HTTP\/1\.1 503 .*"code":"CMS_UNAVAILABLE"\}HTTP\/1\.1 200 .*\{"status":"ok"\}$/is, 'two that were sent at once have both been answered')
+  t.match(
+    single,
+    /^HTTP\/1\.1 503 .*\r\nconnection: close\r\n.*"code":"CMS_UNAVAILABLE"\}$/is,
+    'the caller is told to send nothing more over it'
+  )
+  t.match(
+    double,
+    /^HTTP\/1\.1 503 .*"code":"CMS_UNAVAILABLE"\}HTTP\/1\.1 200 .*\{"status":"ok"\}$/is,
+    'two that were sent at once have both been answered'
+  )
 })
 
 t.test('what comes over a standing connection while the service closes is answered as ever', async (t) => {
@@ -123,7 +144,10 @@ t.test('a second SIGTERM ends it at once', async (t) => {
 
 t.test('SIGTERM to npm ends the service itself', async (t) => {
   const child = spawn('npm', ['run', 'dev'], {
-    cwd: ROOT, env: { PATH, HOME: emptyDirectory(t), PORT: '0', DATA_DIR: emptyDirectory(t), LOG_LEVEL: 'warn' }, stdio: ['ignore', 'pipe', 'inherit'], detached: true
+    cwd: ROOT,
+    env: { PATH, HOME: emptyDirectory(t), PORT: '0', DATA_DIR: emptyDirectory(t), LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true
   })
   t.teardown(() => {
     try {
@@ -133,7 +157,9 @@ t.test('SIGTERM to npm ends the service itself', async (t) => {
     }
   })
   let text = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => { text += chunk })
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
   let address: string | undefined
   while (!(address = /^Quoin listens on (http:\S+) /m.exec(text)?.[1])) await once(child.stdout, 'data')
   t.equal((await fetch(`${address}/health/live`)).status, 200)

@@ -2,9 +2,11 @@ import t from 'tap'
 import { mapInSlices, restAfter } from '../../lib/slices.ts'
 
 /** Whether something else had the event loop before this was over. */
-async function letsOthers (work: () => Promise<unknown>): Promise<boolean> {
+async function letsOthers(work: () => Promise<unknown>): Promise<boolean> {
   let hadTurn = false
-  setImmediate(() => { hadTurn = true })
+  setImmediate(() => {
+    hadTurn = true
+  })
   await work()
   return hadTurn
 }
@@ -21,7 +23,14 @@ t.test('a list is mapped in order, with rests where it takes long', async (t) =>
     return item * 2
   }
   let result: number[] = []
-  t.equal(await letsOthers(() => mapInSlices([1, 2, 3], slowly).then((mapped) => { result = mapped })), true)
+  t.equal(
+    await letsOthers(() =>
+      mapInSlices([1, 2, 3], slowly).then((mapped) => {
+        result = mapped
+      })
+    ),
+    true
+  )
   t.strictSame(result, [2, 4, 6])
   t.equal(await letsOthers(() => mapInSlices([], slowly)), false)
 })

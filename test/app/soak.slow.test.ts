@@ -32,7 +32,15 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
   t.teardown(() => sample.close())
   const cms = await startFaulty(t, await sample.listen())
   const store = await startFaulty(t, engine.endpoint)
-  const env = { ENVIRONMENT: 'soak', PORT: '0', CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x', CMS_TIMEOUT_MS: String(CMS_TIMEOUT_MS) }
+  const env = {
+    ENVIRONMENT: 'soak',
+    PORT: '0',
+    CMS_URL: cms.url,
+    DYNAMODB_ENDPOINT: store.url,
+    AWS_ACCESS_KEY_ID: 'x',
+    AWS_SECRET_ACCESS_KEY: 'x',
+    CMS_TIMEOUT_MS: String(CMS_TIMEOUT_MS)
+  }
   const { child, ended, output, says } = runNode(t, START, { env })
   const [, address] = await says(/"msg":"Server listening at (http:\/\/127\.0\.0\.1:\d+)"/)
 
@@ -42,10 +50,19 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
   let copies = 0
   const end = Date.now() + SECONDS * 1000
 
-  async function call (half: 'locks' | 'editions', method: string, path: string, { as = 'editor', body }: { as?: string, body?: object } = {}): Promise<{ status: number, body: any }> {
+  async function call(
+    half: 'locks' | 'editions',
+    method: string,
+    path: string,
+    { as = 'editor', body }: { as?: string; body?: object } = {}
+  ): Promise<{ status: number; body: any }> {
     const start = performance.now()
-    const reply = await fetch(address + path, { method, headers: { ...basic(as), ...(body && { 'content-type': 'application/json' }) }, ...(body && { body: JSON.stringify(body) }) })
-    const answer = await reply.json() as any
+    const reply = await fetch(address + path, {
+      method,
+      headers: { ...basic(as), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    const answer = (await reply.json()) as any
     slowest = Math.max(slowest, performance.now() - start)
     const { status } = reply
     counts[`${half} ${status}`] = (counts[`${half} ${status}`] ?? 0) + 1
@@ -56,7 +73,7 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
   }
 
   /** Holds one field of one entity and writes into it all the time; what was acknowledged has to be there. */
-  async function editor (id: number): Promise<void> {
+  async function editor(id: number): Promise<void> {
     const path = `/api/cloud/data-state/node/${id}`
     // A write that failed may have been made all the same.
     let possible: Array<string | undefined> = [undefined]
@@ -68,31 +85,35 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
         : await call('locks', count % 3 ? 'POST' : 'PUT', path, { body: { fieldName: 'title', userData: { uid: id }, payload: text } })
       possible = status === 200 ? [text] : [...possible, text]
       const { status: seen, body } = await call('locks', 'GET', path)
-      if (seen === 200 && !possible.includes(body.data.Items[0]?.payload)) wrong.push(`lost lock: ${body.data.Items[0]?.payload} is none of ${possible}`)
+      if (seen === 200 && !possible.includes(body.data.Items[0]?.payload)) {
+        wrong.push(`lost lock: ${body.data.Items[0]?.payload} is none of ${possible}`)
+      }
       await sleep(PAUSE_MS)
     }
   }
 
   /** Saves one edition again and again; what it reads is never older than what it saved, be it a copy. */
-  async function publisher (id: number): Promise<void> {
+  async function publisher(id: number): Promise<void> {
     let saved = 0
     for (let count = 1; Date.now() < end; count++) {
       const { status } = await call('editions', 'POST', `/api/collection/${id}`, { body: { title: [{ value: `Save ${count}` }] } })
       if (status === 200) saved = count
       const { status: seen, body } = await call('editions', 'GET', `/api/collection/${id}`)
-      if (seen === 200 && saved > 0 && Number(body.title[0].value.split(' ')[1]) < saved) wrong.push(`${body.title[0].value} was read after save ${saved}`)
+      if (seen === 200 && saved > 0 && Number(body.title[0].value.split(' ')[1]) < saved) {
+        wrong.push(`${body.title[0].value} was read after save ${saved}`)
+      }
       await sleep(PAUSE_MS)
     }
   }
 
-  async function reader (as: string, urls: string[]): Promise<void> {
+  async function reader(as: string, urls: string[]): Promise<void> {
     for (let count = 0; Date.now() < end; count++) {
       await call('editions', 'GET', urls[count % urls.length]!, { as })
       await sleep(PAUSE_MS)
     }
   }
 
-  async function weather (place: typeof cms, faults: Fault[]): Promise<void> {
+  async function weather(place: typeof cms, faults: Fault[]): Promise<void> {
     for (let count = 0; Date.now() < end; count++) {
       await sleep(WELL_MS)
       place.fault = faults[count % faults.length]!
@@ -101,14 +122,25 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
     }
   }
 
-  const samples: Array<{ second: number, rss: number, descriptors: number }> = []
-  const sampleNow = () => ({ second: Math.round(SECONDS - (end - Date.now()) / 1000), rss: memoryOf(child.pid!), descriptors: readdirSync(`/proc/${child.pid}/fd`).length })
-  async function watch (): Promise<void> {
+  const samples: Array<{ second: number; rss: number; descriptors: number }> = []
+  const sampleNow = () => ({
+    second: Math.round(SECONDS - (end - Date.now()) / 1000),
+    rss: memoryOf(child.pid!),
+    descriptors: readdirSync(`/proc/${child.pid}/fd`).length
+  })
+  async function watch(): Promise<void> {
     for (; Date.now() < end; await sleep(1000)) samples.push(sampleNow())
   }
 
   const editions = editionsOf(content).filter(({ published }) => published)
-  const urls = ['/api/collections/publisher_container?limit=20', '/api/collections/daily?q=a&total=1', `/api/collection/${editions[20]!.id}`, `/api/collection/${editions[21]!.uuid}`, '/api/collection/bundles', '/api/publisher-edition/bundles']
+  const urls = [
+    '/api/collections/publisher_container?limit=20',
+    '/api/collections/daily?q=a&total=1',
+    `/api/collection/${editions[20]!.id}`,
+    `/api/collection/${editions[21]!.uuid}`,
+    '/api/collection/bundles',
+    '/api/publisher-edition/bundles'
+  ]
   await Promise.all([
     watch(),
     weather(cms, CMS_FAULTS),
@@ -129,9 +161,18 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
   const busy = samples.findLast(({ second }) => second <= WELL_MS / 1000)!.descriptors
   const log = output().stdout
   const step = Math.max(1, Math.floor(samples.length / 12))
-  t.comment(`resident memory in MB: ${samples.filter((_, index) => index % step === 0).map(({ second, rss }) => `${second} s ${rss}`).join(', ')}; second quarter ${early}, last ${late}, at rest ${last.rss}`)
-  t.comment(`descriptors: ${samples[0]!.descriptors} at first, ${busy} at work before the first fault, ${Math.max(...samples.map(({ descriptors }) => descriptors))} at most, ${last.descriptors} at rest`)
-  t.comment(`requests: ${JSON.stringify(counts)}, ${copies} of them answered with copies; slowest ${Math.round(slowest)} ms; met faults: CMS ${cms.met}, store ${store.met}; breaker opened ${log.match(/circuit breaker before the CMS is open/g)?.length ?? 0} times`)
+  t.comment(
+    `resident memory in MB: ${samples
+      .filter((_, index) => index % step === 0)
+      .map(({ second, rss }) => `${second} s ${rss}`)
+      .join(', ')}; second quarter ${early}, last ${late}, at rest ${last.rss}`
+  )
+  t.comment(
+    `descriptors: ${samples[0]!.descriptors} at first, ${busy} at work before the first fault, ${Math.max(...samples.map(({ descriptors }) => descriptors))} at most, ${last.descriptors} at rest`
+  )
+  t.comment(
+    `requests: ${JSON.stringify(counts)}, ${copies} of them answered with copies; slowest ${Math.round(slowest)} ms; met faults: CMS ${cms.met}, store ${store.met}; breaker opened ${log.match(/circuit breaker before the CMS is open/g)?.length ?? 0} times`
+  )
 
   t.strictSame(wrong, [], 'no lock lost, no save undone, no other status')
   t.ok(counts['locks 200']! > SECONDS && counts['editions 200']! > SECONDS && copies > 0, 'there was a load, and there were copies')
@@ -145,10 +186,10 @@ t.test(`under a steady load for ${SECONDS} s, with faults coming and going, noth
 })
 
 /** Resident memory of a process in MB. Source: proc(5). */
-function memoryOf (pid: number): number {
+function memoryOf(pid: number): number {
   return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024)
 }
 
-function median (numbers: number[]): number {
+function median(numbers: number[]): number {
   return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!
 }

@@ -11,7 +11,12 @@ const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION
 t.test('npm start reports all that is missing and exits with 1 before it listens', async (t) => {
   const { ended, output } = runNode(t, START)
   t.equal(await ended, 1)
-  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n${problemsOf({}).map((problem) => `  ${problem}\n`).join('')}` })
+  t.strictSame(output(), {
+    stdout: '',
+    stderr: `Quoin cannot start with these settings:\n${problemsOf({})
+      .map((problem) => `  ${problem}\n`)
+      .join('')}`
+  })
 })
 
 t.test('npm start never falls back to an embedded part', async (t) => {
@@ -29,7 +34,10 @@ t.test('npm start says that PORT is in use', async (t) => {
   const { port } = taken.address() as AddressInfo
   const { ended, output } = runNode(t, START, { env: { ...enough, PORT: String(port) } })
   t.equal(await ended, 1)
-  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n  PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+  t.strictSame(output(), {
+    stdout: '',
+    stderr: `Quoin cannot start with these settings:\n  PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`
+  })
 })
 
 t.test('a failure of the system ends a command with one line', async (t) => {
@@ -41,14 +49,21 @@ t.test('a failure of the system ends a command with one line', async (t) => {
 
 t.test('npm start reads .env, and what the environment says already wins', async (t) => {
   const cwd = emptyDirectory(t)
-  writeFileSync(join(cwd, '.env'), '# settings\nENVIRONMENT=test\nCMS_URL="http://127.0.0.1:9"\nDYNAMODB_ENDPOINT=http://127.0.0.1:9\nPORT=nonsense\nLOG_LEVEL=info\n')
+  writeFileSync(
+    join(cwd, '.env'),
+    '# settings\nENVIRONMENT=test\nCMS_URL="http://127.0.0.1:9"\nDYNAMODB_ENDPOINT=http://127.0.0.1:9\nPORT=nonsense\nLOG_LEVEL=info\n'
+  )
   const { child, ended, output, says } = runNode(t, START, { cwd, env: { PORT: '0', CMS_TIMEOUT: '5' } })
   const [, address] = await says(/"msg":"Server listening at (http:\/\/127\.0\.0\.1:\d+)"/)
   t.same(await (await fetch(`${address}/health/live`)).json(), { status: 'ok' })
   child.kill('SIGINT')
   t.equal(await ended, 0, 'Ctrl-C ends it well')
   t.equal(output().stderr, '')
-  t.match(output().stdout, /"level":40,[^\n]*"msg":"CMS_TIMEOUT is not a setting; do you mean CMS_TIMEOUT_MS\?"/, 'a misspelt setting is in the log')
+  t.match(
+    output().stdout,
+    /"level":40,[^\n]*"msg":"CMS_TIMEOUT is not a setting; do you mean CMS_TIMEOUT_MS\?"/,
+    'a misspelt setting is in the log'
+  )
   for (const line of output().stdout.trim().split('\n')) t.type(JSON.parse(line).level, 'number', 'the log is one JSON object a line')
 })
 

@@ -14,22 +14,26 @@ import { build } from '../helper.ts'
 const REFUSED = { code: 'UNAUTHENTICATED', statusCode: 401, headers: { 'www-authenticate': 'Cookie realm="Drupal"' } }
 const basic = (user: string, password = user) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })
 
-async function sampleCms (t: Test, basePath = ''): Promise<{ cms: Cms, url: string }> {
+async function sampleCms(t: Test, basePath = ''): Promise<{ cms: Cms; url: string }> {
   const cms = createCms({ content: newspaper(), basePath })
   t.teardown(() => cms.close())
   return { cms, url: await cms.listen() }
 }
 
 /** The session cookie of a user, as Drupal's login gives it, and how to end it. */
-async function login (url: string, name: string) {
-  const answer = await fetch(`${url}/user/login?_format=json`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name, pass: name }) })
+async function login(url: string, name: string) {
+  const answer = await fetch(`${url}/user/login?_format=json`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name, pass: name })
+  })
   const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-  const { logout_token: token } = await answer.json() as { logout_token: string }
+  const { logout_token: token } = (await answer.json()) as { logout_token: string }
   return { cookie, logout: () => fetch(`${url}/user/logout?_format=json&token=${token}`, { method: 'POST', headers: { cookie } }) }
 }
 
 /** The check over the sample CMS, with the test's clock. */
-async function checking (t: Test, { most, basePath = '' }: { most?: number, basePath?: string } = {}) {
+async function checking(t: Test, { most, basePath = '' }: { most?: number; basePath?: string } = {}) {
   const { cms, url } = await sampleCms(t, basePath)
   const http = createHttp({ url, timeoutMs: 2000 })
   t.teardown(() => http.close())
@@ -57,12 +61,26 @@ t.test('an unrelated cookie is no other identity, and one that a setting names i
     sent.push(headers.cookie)
     response.writeHead(200, { 'content-type': 'application/vnd.api+json' })
     const entry = { data: [], meta: { links: { me: { meta: { id: '11111111-1111-4111-8111-111111111111' } } } } }
-    response.end(JSON.stringify(url === '/jsonapi' ? entry : { data: { type: 'user--user', id: '11111111-1111-4111-8111-111111111111', attributes: { drupal_internal__uid: 7, display_name: 'Ada' } } }))
+    response.end(
+      JSON.stringify(
+        url === '/jsonapi'
+          ? entry
+          : {
+              data: {
+                type: 'user--user',
+                id: '11111111-1111-4111-8111-111111111111',
+                attributes: { drupal_internal__uid: 7, display_name: 'Ada' }
+              }
+            }
+      )
+    )
   })
   const http = createHttp({ url, timeoutMs: 2000 })
   t.teardown(() => http.close())
   const check = drupalCheck({ http, jsonapiPath: '/jsonapi', cookieNames: ['saml'] })
-  for (const cookie of ['SESSa=1', '_ga=1; SESSa=1', 'SESSa=1; theme=dark']) t.strictSame(await check({ cookie }, 'id'), { uid: '7', name: 'Ada' })
+  for (const cookie of ['SESSa=1', '_ga=1; SESSa=1', 'SESSa=1; theme=dark']) {
+    t.strictSame(await check({ cookie }, 'id'), { uid: '7', name: 'Ada' })
+  }
   t.strictSame(sent, ['SESSa=1', 'SESSa=1'], 'one caller, asked about once: the entry point, and his name')
   await check({ cookie: 'saml=1; _ga=1' }, 'id')
   t.strictSame(sent.slice(2), ['saml=1', 'saml=1'])
@@ -92,7 +110,12 @@ t.test('a wrong password is refused without a second try, for longer than Drupal
 t.test('a refused session is asked about again after a few seconds', async (t) => {
   const { clock, who, asked } = await checking(t)
   const cookie = 'SESSabc=made-up'
-  for (const [ms, times] of [[0, 1], [4999, 1], [1, 2], [5000, 3]] as const) {
+  for (const [ms, times] of [
+    [0, 1],
+    [4999, 1],
+    [1, 2],
+    [5000, 3]
+  ] as const) {
     clock.now += ms
     t.match(await who({ cookie }), REFUSED)
     t.equal(asked(), times)
@@ -124,12 +147,16 @@ t.test('concurrent checks of the same credentials share one call', async (t) => 
 t.test('a hash of the credentials is remembered and never the credentials', async (t) => {
   const { url, who } = await checking(t)
   const { cookie } = await login(url, 'editor')
-  const kept = [Map, LRUCache].map(({ prototype }) => t.capture(prototype as Map<unknown, unknown>, 'set', prototype.set as typeof Map.prototype.set))
+  const kept = [Map, LRUCache].map(({ prototype }) =>
+    t.capture(prototype as Map<unknown, unknown>, 'set', prototype.set as typeof Map.prototype.set)
+  )
   const secret = cookie.split('=')[1]!
   await who({ cookie })
   await who({ cookie: 'SESSabc=hunter2' })
   await who(basic('reader', 'hunter3'))
-  const hashed = kept.flatMap(({ args }) => args() as Array<[unknown, unknown]>).filter(([key]) => typeof key === 'string' && /^[\w+/]{43}=$/.test(key))
+  const hashed = kept
+    .flatMap(({ args }) => args() as Array<[unknown, unknown]>)
+    .filter(([key]) => typeof key === 'string' && /^[\w+/]{43}=$/.test(key))
   t.equal(new Set(hashed.map(([key]) => key)).size, 3)
   t.ok(hashed.length >= 6, 'three pending, one accepted, two refused')
   const all = JSON.stringify(hashed)
@@ -219,7 +246,11 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
     ['a redirection', UNKNOWN, [302, '', { location: '/' }]],
     ['a page', { ...UNKNOWN, cause: { cause: { message: /^the CMS answered 200: 13 bytes$/ } } }, [200, '<html>hunter2']],
     ['no document', UNKNOWN, [200, '[]']],
-    ['an error', { ...UNKNOWN, cause: { message: /^the CMS answered 500: Internal Server Error$/ } }, [500, { errors: [{ title: 'Internal Server Error', detail: 'hunter2' }] }]],
+    [
+      'an error',
+      { ...UNKNOWN, cause: { message: /^the CMS answered 500: Internal Server Error$/ } },
+      [500, { errors: [{ title: 'Internal Server Error', detail: 'hunter2' }] }]
+    ],
     ['overload', { ...UNKNOWN, headers: { 'retry-after': '17' } }, [429, gone, { 'retry-after': '17' }]],
     ['overload until a day', UNKNOWN, [503, gone, { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' }]],
     ['no uuid', UNKNOWN, [200, me('../../node/article')]],
@@ -230,7 +261,12 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
     ['a user who may not see themselves', UNKNOWN, [200, me(uuid)], [403, gone]],
     ['a label without a uid', UNKNOWN, [200, me(uuid)], [200, user({ display_name: 'editor' })]],
     ['a uid that is none', UNKNOWN, [200, me(uuid)], [200, user({ drupal_internal__uid: {} })]],
-    ['another user', UNKNOWN, [200, me(uuid)], [200, { data: { type: 'user--user', id: '11111111-1111-4111-8111-111111111111', attributes: { drupal_internal__uid: 1 } } }]],
+    [
+      'another user',
+      UNKNOWN,
+      [200, me(uuid)],
+      [200, { data: { type: 'user--user', id: '11111111-1111-4111-8111-111111111111', attributes: { drupal_internal__uid: 1 } } }]
+    ],
     ['no display name', { uid: '2' }, [200, me(uuid)], [200, user({ drupal_internal__uid: 2 })]]
   ]
   let replies: Reply[] = []
@@ -238,7 +274,9 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
   const url = await serving(t, (_request, response) => {
     asked++
     const [status, body, headers] = replies.shift()!
-    response.writeHead(status, { 'content-type': 'application/vnd.api+json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body))
+    response
+      .writeHead(status, { 'content-type': 'application/vnd.api+json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body))
   })
   const http = createHttp({ url, timeoutMs: 2000 })
   t.teardown(() => http.close())
@@ -252,7 +290,9 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
 })
 
 t.test('when Drupal is next tried, after failures in a row, is told to who cannot be checked until then', async (t) => {
-  const url = await serving(t, (_request, response) => { response.writeHead(500).end() })
+  const url = await serving(t, (_request, response) => {
+    response.writeHead(500).end()
+  })
   const http = createHttp({ url, timeoutMs: 2000, breaker: createBreaker({ failures: 1, restMs: 60_000 }) })
   t.teardown(() => http.close())
   const check = drupalCheck({ http, jsonapiPath: '/jsonapi' })
@@ -294,7 +334,9 @@ t.test('what a browser says of where a write comes from decides, and then its ho
     [true, { cookie, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, ['https://desk.example']]
   ]
   for (const [refused, headers, trusted] of cases) {
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND']) t.equal(isCrossSite({ method, headers: { host, ...headers } }, trusted), refused, `${method} ${JSON.stringify(headers)}`)
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND']) {
+      t.equal(isCrossSite({ method, headers: { host, ...headers } }, trusted), refused, `${method} ${JSON.stringify(headers)}`)
+    }
     for (const method of ['GET', 'HEAD', 'OPTIONS']) t.equal(isCrossSite({ method, headers: { host, ...headers } }, trusted), false, method)
   }
 })
@@ -304,11 +346,23 @@ t.test('cross-site writes with a cookie are refused before Drupal is asked; send
   const fastify = await build(t, { AUTH: 'drupal', CMS_URL: url })
   const { cookie } = await login(url, 'editor')
   const before = cms.requests
-  const beacon = (headers: Record<string, string>) => fastify.inject({ method: 'POST', url: '/api/cloud/data-state/node/1/release', headers: { cookie, 'content-type': 'text/plain;charset=UTF-8', ...headers }, body: '{}' })
+  const beacon = (headers: Record<string, string>) =>
+    fastify.inject({
+      method: 'POST',
+      url: '/api/cloud/data-state/node/1/release',
+      headers: { cookie, 'content-type': 'text/plain;charset=UTF-8', ...headers },
+      body: '{}'
+    })
   const refused = await beacon({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', origin: 'https://evil.example' })
   t.equal(refused.statusCode, 403)
   t.match(refused.json(), { success: false, message: /^Error: /, error: { name: 'ForbiddenError', code: 'FORBIDDEN' } })
-  for (const [method, path] of [['POST', '/api/cloud/data-state/node/1'], ['PUT', '/api/cloud/data-state/node/1'], ['DELETE', '/api/cloud/data-state/node/1?uid=2'], ['POST', '/api/collection'], ['POST', '/api/collection/1']] as const) {
+  for (const [method, path] of [
+    ['POST', '/api/cloud/data-state/node/1'],
+    ['PUT', '/api/cloud/data-state/node/1'],
+    ['DELETE', '/api/cloud/data-state/node/1?uid=2'],
+    ['POST', '/api/collection'],
+    ['POST', '/api/collection/1']
+  ] as const) {
     const { statusCode, body } = await fastify.inject({ method, url: path, headers: { cookie, origin: 'https://evil.example' } })
     t.strictSame([statusCode, body.includes('FORBIDDEN')], [403, true], `${method} ${path}`)
   }
@@ -329,7 +383,19 @@ t.test('editions are read and written with the credentials that were checked', a
   t.ok((await hidden({ cookie })).json().data.length > 0)
   t.strictSame((await hidden(basic('reader'))).json().data, [])
   const reply = await hidden(basic('reader', 'wrong'))
-  t.match([reply.statusCode, reply.headers['www-authenticate'], reply.json()], [401, 'Cookie realm="Drupal"', { statusCode: 401, error: 'Unauthorized', code: 'UNAUTHENTICATED', message: 'The CMS does not know these credentials' }])
-  const unguarded = await fastify.inject({ method: 'POST', url: '/api/collection/60', headers: { cookie }, body: { title: [{ value: 'x' }] } })
+  t.match(
+    [reply.statusCode, reply.headers['www-authenticate'], reply.json()],
+    [
+      401,
+      'Cookie realm="Drupal"',
+      { statusCode: 401, error: 'Unauthorized', code: 'UNAUTHENTICATED', message: 'The CMS does not know these credentials' }
+    ]
+  )
+  const unguarded = await fastify.inject({
+    method: 'POST',
+    url: '/api/collection/60',
+    headers: { cookie },
+    body: { title: [{ value: 'x' }] }
+  })
   t.match([unguarded.statusCode, unguarded.json()], [403, { code: 'CMS_FORBIDDEN' }], 'towards Drupal a cookie needs its token as ever')
 })

@@ -17,21 +17,41 @@ t.test('nothing that is written for one user is done for another, who is signed 
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const CMS_URL = await cms.listen()
-  const app = await build(t, { ...jwtEnv(t), DYNAMODB_ENDPOINT: endpoint, CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
+  const app = await build(t, {
+    ...jwtEnv(t),
+    DYNAMODB_ENDPOINT: endpoint,
+    CMS_URL,
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor'
+  })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   let present = anna
   const { locks, editions } = createClient({ url, user: anna, headers: () => tokenOf(present) })
   const looking = createClient({ url, headers: () => tokenOf(ben) })
   let leave = () => {}
-  locks.releaseOnPageHide({ addEventListener: (_type, listener) => { leave = listener }, removeEventListener: () => {} })
+  locks.releaseOnPageHide({
+    addEventListener: (_type, listener) => {
+      leave = listener
+    },
+    removeEventListener: () => {}
+  })
 
   const held = await locks.acquire(title, { payload: 'hers' })
-  t.equal((await editions.update(60, { title: [{ value: 'By Anna' }] })).edition['title']?.[0]?.['value'], 'By Anna', 'while she is signed in')
+  t.equal(
+    (await editions.update(60, { title: [{ value: 'By Anna' }] })).edition['title']?.[0]?.['value'],
+    'By Anna',
+    'while she is signed in'
+  )
   const drafts = await locks.drafts(title)
 
   present = ben
   const before = cms.requests
-  const changed = { status: 403, code: 'USER_CHANGED', message: 'Nothing was done: the request is meant for user "7", but you are signed in as "8"' }
+  const changed = {
+    status: 403,
+    code: 'USER_CHANGED',
+    message: 'Nothing was done: the request is meant for user "7", but you are signed in as "8"'
+  }
   const writes: Record<string, () => Promise<unknown>> = {
     'a new lock': () => locks.acquire({ ...title, fieldName: 'field_key' }),
     'a takeover': () => locks.overwrite(title),
@@ -50,7 +70,11 @@ t.test('nothing that is written for one user is done for another, who is signed 
 
   present = anna
   await held.save('hers, and more')
-  t.match([await looking.locks.list(title), await locks.drafts(title)], [[{ payload: 'hers, and more' }], drafts], 'she goes on when she is back')
+  t.match(
+    [await looking.locks.list(title), await locks.drafts(title)],
+    [[{ payload: 'hers, and more' }], drafts],
+    'she goes on when she is back'
+  )
   await held.release()
 })
 

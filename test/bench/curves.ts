@@ -17,21 +17,24 @@ const HEIGHT = PLOT + 110
 const COLOURS = ['#0969da', '#bc4c00']
 
 /** Readable on a light and on a dark page, whichever the reader has. */
-const STYLE = 'text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.muted{fill:#57606a}polyline{fill:none;stroke-width:2}line{stroke:#d0d7de}' +
+const STYLE =
+  'text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.muted{fill:#57606a}polyline{fill:none;stroke-width:2}line{stroke:#d0d7de}' +
   '@media(prefers-color-scheme:dark){text{fill:#e6edf3}.muted{fill:#9198a1}line{stroke:#3d444d}}'
 
 /** Curves as SVG, one plot below the other, each with the reason for its shape. */
-export function curvesOf (curves: Curve[]): string {
+export function curvesOf(curves: Curve[]): string {
   const plots = curves.map((curve, index) => `<g transform="translate(0 ${index * HEIGHT})">\n${plotOf(curve)}\n</g>`)
   const height = curves.length * HEIGHT
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img"><title>What grows with what</title><style>${STYLE}</style>\n${plots.join('\n')}\n</svg>\n`
 }
 
-function plotOf ({ title, x, y, series, why }: Curve): string {
+function plotOf({ title, x, y, series, why }: Curve): string {
   const points = Object.values(series).flat()
   const [mostX, mostY] = [Math.max(...points.map(([one]) => one)), Math.max(1, ...points.map(([, one]) => one))]
-  const at = ([one, other]: [number, number]) => [LEFT + one / mostX * (WIDTH - LEFT - 40), 50 + PLOT * (1 - other / mostY)].map((place) => place.toFixed(1))
-  const text = (left: number | string, top: number | string, words: string, kind = 'muted') => `<text x="${left}" y="${top}" class="${kind}">${words}</text>`
+  const at = ([one, other]: [number, number]) =>
+    [LEFT + (one / mostX) * (WIDTH - LEFT - 40), 50 + PLOT * (1 - other / mostY)].map((place) => place.toFixed(1))
+  const text = (left: number | string, top: number | string, words: string, kind = 'muted') =>
+    `<text x="${left}" y="${top}" class="${kind}">${words}</text>`
   return [
     text(0, 18, title, 'title'),
     text(0, 36, why),

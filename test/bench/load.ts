@@ -28,7 +28,7 @@ serveTasks(async ({ url, requests, areOne = false, ...how }: Load) => {
   await pool.close()
   return figures
 
-  async function send ({ status, path, headers = {}, ...request }: LoadRequest, worker: number): Promise<void> {
+  async function send({ status, path, headers = {}, ...request }: LoadRequest, worker: number): Promise<void> {
     const own = (text: string) => text.replace('{worker}', String(worker))
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, own(value)]))
     const { statusCode, body } = await pool.request({ ...request, path: own(path), headers: fields })

@@ -5,20 +5,32 @@ import type { Comparison, Figures } from './suite.ts'
  * The results as Markdown: for each suite on what it was measured, and a table of what Quoin does, and how that compares.
  * @param shown which works are in it
  */
-export function tableOf (results: Results, shown: (work: string) => boolean = () => true): string {
-  return Object.values(results).map((result) => suiteTable(result, result.comparisons.filter(({ work }) => shown(work)))).join('\n')
+export function tableOf(results: Results, shown: (work: string) => boolean = () => true): string {
+  return Object.values(results)
+    .map((result) =>
+      suiteTable(
+        result,
+        result.comparisons.filter(({ work }) => shown(work))
+      )
+    )
+    .join('\n')
 }
 
 /** What docs/benchmarks.md shows: one concurrency of each work. */
-export function isShown (work: string): boolean {
+export function isShown(work: string): boolean {
   return !/, (?:1|128) at once/.test(work)
 }
 
-function suiteTable ({ title, date, command, machine: { cores, cpu, node, system }, rounds }: SuiteResult, comparisons: Comparison[]): string {
+function suiteTable(
+  { title, date, command, machine: { cores, cpu, node, system }, rounds }: SuiteResult,
+  comparisons: Comparison[]
+): string {
   const baselines = baselinesIn(comparisons)
   const names = baselines.map((name) => ` compared with ${name} |`).join('')
-  const rows = comparisons.map(({ work, contestants, ratios }) =>
-    `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => ratios[name] ? ` ${relative(ratios[name])} |` : ' |').join('')}`)
+  const rows = comparisons.map(
+    ({ work, contestants, ratios }) =>
+      `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => (ratios[name] ? ` ${relative(ratios[name])} |` : ' |')).join('')}`
+  )
   return [
     `**${title}**, ${date}, \`${command}\`, medians of ${rounds} rounds, on ${cores} cores of ${cpu}, Node ${node.slice(1)}, ${system}:`,
     '',
@@ -29,7 +41,26 @@ function suiteTable ({ title, date, command, machine: { cores, cpu, node, system
   ].join('\n')
 }
 
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour, readsPerHour, writeUnitsPerHour, peakReadUnitsPerSecond, watchedEntities, boardReadsPerSecond, usdPerHour }: Figures): string {
+function absolute({
+  requestsPerSecond,
+  p50Ms,
+  p99Ms,
+  eventsP99Ms,
+  cpuUs,
+  peakMiB,
+  upstreamRequests,
+  pageUs,
+  readyMs,
+  readyCpuMs,
+  readyMiB,
+  readUnitsPerHour,
+  readsPerHour,
+  writeUnitsPerHour,
+  peakReadUnitsPerSecond,
+  watchedEntities,
+  boardReadsPerSecond,
+  usdPerHour
+}: Figures): string {
   return said([
     requestsPerSecond && `${requestsPerSecond} requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
@@ -51,7 +82,20 @@ function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMi
   ])
 }
 
-function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour }: Figures): string {
+function relative({
+  requestsPerSecond,
+  p50Ms,
+  p99Ms,
+  eventsP99Ms,
+  cpuUs,
+  peakMiB,
+  upstreamRequests,
+  pageUs,
+  readyMs,
+  readyCpuMs,
+  readyMiB,
+  readUnitsPerHour
+}: Figures): string {
   return said([
     requestsPerSecond && `**${requestsPerSecond}x** requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms}x, p99 ${p99Ms}x`,
@@ -67,6 +111,6 @@ function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMi
   ])
 }
 
-function said (parts: Array<string | number | false | undefined>): string {
+function said(parts: Array<string | number | false | undefined>): string {
   return parts.filter(Boolean).join('; ')
 }

@@ -67,7 +67,7 @@ const QUIET_MS = 40_000
  * Simulates a newsroom with the real feeds and boards, by a clock of its own: in a thread, since its timers replace those of
  * whatever runs beside it. The same newsroom has the same outcome each time.
  */
-export function simulate (newsroom: Newsroom): Promise<Outcome> {
+export function simulate(newsroom: Newsroom): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
   const worker = new Worker(new URL(import.meta.url), { workerData: newsroom, resourceLimits: { maxOldGenerationSizeMb: 8192 } })
   worker.once('message', resolve)
@@ -76,7 +76,7 @@ export function simulate (newsroom: Newsroom): Promise<Outcome> {
 }
 
 /** Replaces the timers of this thread. @returns what has time pass */
-function takeTime (): (ms: number) => Promise<void> {
+function takeTime(): (ms: number) => Promise<void> {
   const due = new Map<number, Set<() => void>>()
   const turn = setImmediate
   let now = 0
@@ -84,7 +84,7 @@ function takeTime (): (ms: number) => Promise<void> {
     let at = 0
     const ring = () => call(...values)
     const timer = {
-      refresh () {
+      refresh() {
         timer.close()
         at = Math.floor(now) + Math.max(1, Math.ceil(ms))
         const calls = due.get(at) ?? new Set()
@@ -98,7 +98,7 @@ function takeTime (): (ms: number) => Promise<void> {
   }
   Object.assign(globalThis, { setTimeout: start, clearTimeout: (timer?: { close: () => void }) => timer?.close() })
   Object.defineProperty(globalThis, 'performance', { value: { now: () => now } })
-  return async function pass (ms) {
+  return async function pass(ms) {
     for (const end = now + ms; now < end;) {
       now++
       const calls = due.get(now)
@@ -106,29 +106,48 @@ function takeTime (): (ms: number) => Promise<void> {
       for (const call of calls) call()
       due.delete(now)
       // All promises, and watchers that are woken a few in a turn.
-      for (let turns = 0; turns < 3; turns++) await new Promise<void>((resolve) => { turn(resolve) })
+      for (let turns = 0; turns < 3; turns++) {
+        await new Promise<void>((resolve) => {
+          turn(resolve)
+        })
+      }
     }
   }
 }
 
 /** The same numbers from 0 to 1 each time (mulberry32). */
-function createRandom (seed: number): () => number {
+function createRandom(seed: number): () => number {
   return () => {
-    seed = (seed + 0x6D2B79F5) | 0
+    seed = (seed + 0x6d2b79f5) | 0
     let bits = Math.imul(seed ^ (seed >>> 15), 1 | seed)
     bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
   }
 }
 
-async function run ({ environment = 'production', instances, hasBus, articles, kilobytes, streams, editors, typingMs, pauseMs, hasIdleLocks, ms }: Newsroom): Promise<Outcome> {
+async function run({
+  environment = 'production',
+  instances,
+  hasBus,
+  articles,
+  kilobytes,
+  streams,
+  editors,
+  typingMs,
+  pauseMs,
+  hasIdleLocks,
+  ms
+}: Newsroom): Promise<Outcome> {
   const pass = takeTime()
-  const random = Math.random = createRandom(1)
-  const sleep = (ms: number) => new Promise<void>((resolve) => { setTimeout(resolve, ms) })
+  const random = (Math.random = createRandom(1))
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      setTimeout(resolve, ms)
+    })
   const clock = () => EPOCH + performance.now()
   const nextVersion = createVersions(clock)
   const payload = 'x'.repeat(kilobytes * 1024)
-  const table = new Map<string, Map<string, { record: LockRecord, bytes: number }>>()
+  const table = new Map<string, Map<string, { record: LockRecord; bytes: number }>>()
   const counts = { readUnits: 0, reads: 0, writeUnits: 0, writes: 0, boardReads: 0, events: 0 }
   const unitsOf = new Map<string, number>()
   const latenesses: number[] = []
@@ -136,12 +155,15 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
 
   /** Editions are locked as nodes here, whose keys are as short as those of the measured table. */
   const model = contentModel({ lockTypes: { publisher_container: 'node' } })
-  const entityOf = (edition: number, article: number): Entity => ({ type: 'node', id: String(article === 0 ? edition : FIRST_ARTICLE + edition * articles + article) })
+  const entityOf = (edition: number, article: number): Entity => ({
+    type: 'node',
+    id: String(article === 0 ? edition : FIRST_ARTICLE + edition * articles + article)
+  })
 
-  async function read (entity: Entity): Promise<LockRecord[]> {
+  async function read(entity: Entity): Promise<LockRecord[]> {
     await sleep(STORE_MS / 2)
     const name = recordKey(environment, entity)
-    const items = [...table.get(name)?.values() ?? []]
+    const items = [...(table.get(name)?.values() ?? [])]
     const units = Math.max(1, Math.ceil(items.reduce((sum, { bytes }) => sum + bytes, 0) / 4096))
     counts.reads++
     counts.readUnits += units
@@ -151,12 +173,15 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
   }
 
   /** Puts a lock, or removes it. */
-  async function write ({ writing }: typeof feeds[number], entity: Entity, uid: number, isHeld: boolean): Promise<void> {
+  async function write({ writing }: (typeof feeds)[number], entity: Entity, uid: number, isHeld: boolean): Promise<void> {
     const told = writing(entity)
     const name = recordKey(environment, entity)
     const items = table.get(name) ?? new Map()
     const fieldName = `field_${uid}`
-    const item = { ...recordOf(name, { fieldName, userData: { uid: String(uid) }, payload, timestamp: Math.floor(clock()) }, 0), version: nextVersion() }
+    const item = {
+      ...recordOf(name, { fieldName, userData: { uid: String(uid) }, payload, timestamp: Math.floor(clock()) }, 0),
+      version: nextVersion()
+    }
     await sleep(STORE_MS / 2)
     const bytes = itemSize(item)
     const record = { ...item, userData: { uid: String(uid) } } as unknown as LockRecord
@@ -169,28 +194,40 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
     told(new Map([[fieldName, isHeld ? viewOf(entity, record) : undefined]]))
   }
 
-  const feeds = Array.from({ length: instances }, (_, index) => createFeed({
-    read,
-    now: clock,
-    watchersMax: Infinity,
-    ...(hasBus && {
-      notices: {
-        isUp: () => true,
-        hearsAll: () => true,
-        tell: (notice) => { setTimeout(() => { for (const [other, { hear }] of feeds.entries()) if (other !== index) hear(notice) }, BUS_MS) }
-      }
+  const feeds = Array.from({ length: instances }, (_, index) =>
+    createFeed({
+      read,
+      now: clock,
+      watchersMax: Infinity,
+      ...(hasBus && {
+        notices: {
+          isUp: () => true,
+          hearsAll: () => true,
+          tell: (notice) => {
+            setTimeout(() => {
+              for (const [other, { hear }] of feeds.entries()) if (other !== index) hear(notice)
+            }, BUS_MS)
+          }
+        }
+      })
     })
-  }))
+  )
   const editions = {
-    async bare (id: string) {
+    async bare(id: string) {
       counts.boardReads++
       await sleep(CMS_MS)
-      return { id: [{ value: Number(id) }], field_articles: Array.from({ length: articles }, (_, index) => ({ target_id: Number(entityOf(Number(id), index + 1).id), target_type: 'node' })) }
+      return {
+        id: [{ value: Number(id) }],
+        field_articles: Array.from({ length: articles }, (_, index) => ({
+          target_id: Number(entityOf(Number(id), index + 1).id),
+          target_type: 'node'
+        }))
+      }
     }
   }
   const boards = feeds.map((feed) => createBoards({ locks: { feed, view: async () => [] }, editions, model }))
 
-  async function follow (instance: number, edition: number): Promise<void> {
+  async function follow(instance: number, edition: number): Promise<void> {
     await sleep(random() * OPENING_MS)
     const { next } = await boards[instance]!.watch(String(edition), {})
     for (let batch = await next(); batch; batch = await next()) {
@@ -199,7 +236,7 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
     }
   }
 
-  async function edit (edition: number, uid: number): Promise<void> {
+  async function edit(edition: number, uid: number): Promise<void> {
     const through = () => feeds[Math.floor(random() * instances)]!
     await sleep(random() * Math.max(SAVE_MS, typingMs + pauseMs))
     for (;;) {
@@ -219,7 +256,7 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
   isMeasured = true
   await pass(ms)
   const since = (name: keyof typeof counts) => counts[name] - before[name]
-  const perHour = (name: keyof typeof counts) => Math.round(since(name) * 3_600_000 / ms)
+  const perHour = (name: keyof typeof counts) => Math.round((since(name) * 3_600_000) / ms)
   const sorted = Float64Array.from(latenesses).sort()
   const quantile = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0
   return {
@@ -227,8 +264,8 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
     readsPerHour: perHour('reads'),
     writeUnitsPerHour: perHour('writeUnits'),
     writesPerHour: perHour('writes'),
-    peakReadUnitsPerSecond: Math.round(Math.max(0, ...unitsOf.values()) * 1000 / ms),
-    boardReadsPerSecond: since('boardReads') * 1000 / ms,
+    peakReadUnitsPerSecond: Math.round((Math.max(0, ...unitsOf.values()) * 1000) / ms),
+    boardReadsPerSecond: (since('boardReads') * 1000) / ms,
     watchedEntities: Math.max(...feeds.map(({ counts }) => counts().entities)),
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),

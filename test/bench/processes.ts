@@ -29,36 +29,41 @@ export interface Worker<Task> extends Contestant {
 const ENV = { PATH: process.env['PATH'], AWS_REGION: 'local', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' }
 
 /** Starts a program of this directory, which sends `{ url }` once it is ready. */
-export async function startProgram (file: string, env: Record<string, string> = {}): Promise<Contestant> {
+export async function startProgram(file: string, env: Record<string, string> = {}): Promise<Contestant> {
   return (await forked(file, env)).contestant
 }
 
 /** Starts a program of this directory that does tasks. */
-export async function startWorker<Task> (file: string, env: Record<string, string> = {}): Promise<Worker<Task>> {
+export async function startWorker<Task>(file: string, env: Record<string, string> = {}): Promise<Worker<Task>> {
   const { child, contestant } = await forked(file, env)
-  async function run (task: Task): Promise<Figures> {
+  async function run(task: Task): Promise<Figures> {
     child.send(task as object)
-    const [answer] = await once(child, 'message') as [Answer]
+    const [answer] = (await once(child, 'message')) as [Answer]
     if ('error' in answer) throw new Error(answer.error)
     return answer.figures
   }
   return { ...contestant, run }
 }
 
-async function forked (file: string, env: Record<string, string>): Promise<{ child: ChildProcess, contestant: Contestant }> {
+async function forked(file: string, env: Record<string, string>): Promise<{ child: ChildProcess; contestant: Contestant }> {
   const child = fork(join(import.meta.dirname, file), { env: { ...ENV, ...env }, execArgv: [] })
   const ended = once(child, 'exit')
-  const [{ url }] = await Promise.race([once(child, 'message'), ended.then(() => { throw new Error(`${file} did not start`) })]) as [{ url: string }]
+  const [{ url }] = (await Promise.race([
+    once(child, 'message'),
+    ended.then(() => {
+      throw new Error(`${file} did not start`)
+    })
+  ])) as [{ url: string }]
   return { child, contestant: { url, pid: child.pid!, close: () => end(child, ended) } }
 }
 
 /** Starts Quoin as `npm start` does, with the log that it has by default. */
-export async function startQuoin (env: Record<string, string>): Promise<Contestant> {
+export async function startQuoin(env: Record<string, string>): Promise<Contestant> {
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
   const { close, ...running } = await startService('server.ts', { ...env, PORT: String(await freePort()) }, directory)
   return {
     ...running,
-    async close () {
+    async close() {
       await close()
       rmSync(directory, { recursive: true })
     }
@@ -66,9 +71,13 @@ export async function startQuoin (env: Record<string, string>): Promise<Contesta
 }
 
 /** Runs a script of the repository with its log in a file of the directory, until /health/live is answered 200. */
-export async function startService (script: string, env: Record<string, string>, directory: string): Promise<Contestant> {
+export async function startService(script: string, env: Record<string, string>, directory: string): Promise<Contestant> {
   const log = openSync(join(directory, 'log'), 'a')
-  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)], { cwd: directory, env: { ...ENV, ...env }, stdio: ['ignore', log, 'inherit'] })
+  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)], {
+    cwd: directory,
+    env: { ...ENV, ...env },
+    stdio: ['ignore', log, 'inherit']
+  })
   const ended = once(child, 'exit')
   closeSync(log)
   const url = `http://127.0.0.1:${env['PORT']}`
@@ -80,7 +89,7 @@ export async function startService (script: string, env: Record<string, string>,
   throw new Error(`${script} did not start`)
 }
 
-async function isLive (url: string): Promise<boolean> {
+async function isLive(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/health/live`, { headers: { connection: 'close' } })).ok
   } catch {
@@ -88,32 +97,34 @@ async function isLive (url: string): Promise<boolean> {
   }
 }
 
-async function end (child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   child.kill('SIGTERM')
   await ended
 }
 
 /** Does some work and adds to its figures what it cost the process: CPU for each request, and peak memory. */
-export async function observed (pid: number, work: () => Promise<Figures>): Promise<Figures> {
+export async function observed(pid: number, work: () => Promise<Figures>): Promise<Figures> {
   forgetPeak(pid)
   const [cpu, started] = [cpuUs(pid), performance.now()]
   const figures = await work()
-  const requests = figures.requestsPerSecond! * (performance.now() - started) / 1000
+  const requests = (figures.requestsPerSecond! * (performance.now() - started)) / 1000
   return { ...figures, cpuUs: (cpuUs(pid) - cpu) / requests, peakMiB: memoryMiB(pid, 'VmHWM') }
 }
 
 /** CPU time of a process so far. Source: proc_pid_stat(5), utime and stime. */
-export function cpuUs (pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+export function cpuUs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_US
 }
 
 /** Source: proc_pid_status(5). */
-export function memoryMiB (pid: number, what: 'VmHWM' | 'VmRSS'): number {
+export function memoryMiB(pid: number, what: 'VmHWM' | 'VmRSS'): number {
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
 
 /** Source: proc_pid_clear_refs(5), 5 resets the peak. */
-function forgetPeak (pid: number): void {
+function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
 }

@@ -14,9 +14,16 @@ const newest: Results = JSON.parse(read('test/bench/results.json'))
 t.test('a ratio is the median of what the rounds say, not that of medians', async (t) => {
   t.strictSame([median([3, 1, 2]), median([4, 1, 2, 3])], [2, 2.5])
   // The machine is twice as slow in the second round, for all alike.
-  const found = comparisonOf('write', { Quoin: [{ cpuUs: 100, p50Ms: 2 }, { cpuUs: 200 }, { cpuUs: 110 }], stock: [{ cpuUs: 50 }, { cpuUs: 100 }, { cpuUs: 100 }] })
+  const found = comparisonOf('write', {
+    Quoin: [{ cpuUs: 100, p50Ms: 2 }, { cpuUs: 200 }, { cpuUs: 110 }],
+    stock: [{ cpuUs: 50 }, { cpuUs: 100 }, { cpuUs: 100 }]
+  })
   t.strictSame(found, { work: 'write', contestants: { Quoin: { cpuUs: 110 }, stock: { cpuUs: 100 } }, ratios: { stock: { cpuUs: 2 } } })
-  t.strictSame(comparisonOf('start', { Quoin: [{ readyMs: 3, readyMiB: 1 }], other: [{ readyMs: 2 }] }).ratios, { other: { readyMs: 1.5 } }, 'only what both have')
+  t.strictSame(
+    comparisonOf('start', { Quoin: [{ readyMs: 3, readyMiB: 1 }], other: [{ readyMs: 2 }] }).ratios,
+    { other: { readyMs: 1.5 } },
+    'only what both have'
+  )
 })
 
 t.test('contestants take turns in each round, and the first round does not count', async (t) => {
@@ -40,9 +47,16 @@ t.test('load is so many requests at once, and one that fails ends it', async (t)
   t.equal(most, 3)
   t.ok(requestsPerSecond! > 10 && p50Ms! >= 1 && p99Ms! >= p50Ms!)
   let sent = 0
-  await drive({ concurrency: 2, ms: -1 }, async () => { sent++ })
+  await drive({ concurrency: 2, ms: -1 }, async () => {
+    sent++
+  })
   t.equal(sent, 2, 'one of each worker, though the time be over before')
-  await t.rejects(drive({ concurrency: 2, ms: 1000 }, async () => { throw new Error('answered 500') }), { message: 'answered 500' })
+  await t.rejects(
+    drive({ concurrency: 2, ms: 1000 }, async () => {
+      throw new Error('answered 500')
+    }),
+    { message: 'answered 500' }
+  )
 })
 
 t.test('what has become worse by more than noise is a loss, and nothing else is', async (t) => {
@@ -53,14 +67,34 @@ t.test('what has become worse by more than noise is a loss, and nothing else is'
   const before = works(0.5, 2)
   t.strictSame(losses(before, works(0.5 * (1 + TOLERANCE), 2 * (1 + TOLERANCE))), [])
   t.strictSame(losses(before, works(0.1, 0.1)), [], 'better is no loss')
-  t.strictSame(losses(before, works(5, 20)), ['write: 5x the CPU for a request of stock, was 0.5x', 'start: 20x the CPU for a start of imports, was 2x'])
+  t.strictSame(losses(before, works(5, 20)), [
+    'write: 5x the CPU for a request of stock, was 0.5x',
+    'start: 20x the CPU for a start of imports, was 2x'
+  ])
   t.strictSame(losses([], works(5, 20)), [], 'what is new cannot be worse')
-  t.strictSame(losses(before, lower(works(5, 20), works(0.5, 20))), ['start: 20x the CPU for a start of imports, was 2x'], 'a loss shows in both of two measurements')
-  t.strictSame(lower(works(5, 2), works(0.5, 3)), [{ ...works(0.5, 2)[0]!, ratios: { stock: { cpuUs: 0.5, requestsPerSecond: 0.2 } } }, works(0.5, 2)[1]!])
+  t.strictSame(
+    losses(before, lower(works(5, 20), works(0.5, 20))),
+    ['start: 20x the CPU for a start of imports, was 2x'],
+    'a loss shows in both of two measurements'
+  )
+  t.strictSame(lower(works(5, 2), works(0.5, 3)), [
+    { ...works(0.5, 2)[0]!, ratios: { stock: { cpuUs: 0.5, requestsPerSecond: 0.2 } } },
+    works(0.5, 2)[1]!
+  ])
 })
 
 t.test('the committed results are of every suite, in enough rounds, and name no machine', async (t) => {
-  t.strictSame(Object.keys(newest).sort(), ['callers', 'core-rest', 'drupal', 'editions', 'feeds', 'growth', 'locks', 'start', 'translation'])
+  t.strictSame(Object.keys(newest).sort(), [
+    'callers',
+    'core-rest',
+    'drupal',
+    'editions',
+    'feeds',
+    'growth',
+    'locks',
+    'start',
+    'translation'
+  ])
   for (const [name, { rounds, machine, comparisons }] of Object.entries(newest)) {
     t.ok(rounds >= 7, name)
     t.strictSame(Object.keys(machine), Object.keys(circumstances('', 1).machine))

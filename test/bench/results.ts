@@ -6,7 +6,7 @@ export interface Circumstances {
   command: string
   /** UTC, as 2026-11-21. */
   date: string
-  machine: { cores: number, cpu: string, node: string, system: string }
+  machine: { cores: number; cpu: string; node: string; system: string }
   rounds: number
 }
 
@@ -16,7 +16,7 @@ export interface SuiteResult extends Circumstances {
 }
 
 /** All that Quoin was compared with in some works. */
-export function baselinesIn (comparisons: Comparison[]): string[] {
+export function baselinesIn(comparisons: Comparison[]): string[] {
   return [...new Set(comparisons.flatMap(({ ratios }) => Object.keys(ratios)))]
 }
 
@@ -24,12 +24,17 @@ export function baselinesIn (comparisons: Comparison[]): string[] {
 export type Results = Record<string, SuiteResult>
 
 /** The machine as far as it matters; not whose it is. */
-export function circumstances (command: string, rounds: number): Circumstances {
+export function circumstances(command: string, rounds: number): Circumstances {
   const [cpu] = cpus()
   return {
     command,
     date: new Date().toISOString().slice(0, 10),
-    machine: { cores: cpus().length, cpu: cpu!.model.trim(), node: process.version, system: `${type()} ${release().split('.', 2).join('.')}` },
+    machine: {
+      cores: cpus().length,
+      cpu: cpu!.model.trim(),
+      node: process.version,
+      system: `${type()} ${release().split('.', 2).join('.')}`
+    },
     rounds
   }
 }
@@ -47,14 +52,16 @@ export const TOLERANCE = 1
 const GUARDED = { cpuUs: 'CPU for a request', readyCpuMs: 'CPU for a start', upstreamRequests: 'requests to the CMS' } as const
 
 /** What has become worse than it was: one line for each ratio that is beyond the tolerance. */
-export function losses (before: Comparison[], now: Comparison[], tolerance = TOLERANCE): string[] {
+export function losses(before: Comparison[], now: Comparison[], tolerance = TOLERANCE): string[] {
   const known = new Map(before.map(({ work, ratios }) => [work, ratios]))
   const found: string[] = []
   for (const { work, ratios } of now) {
     for (const [baseline, figures] of Object.entries(ratios)) {
       for (const metric of Object.keys(GUARDED) as Array<keyof typeof GUARDED>) {
         const [was, is] = [known.get(work)?.[baseline]?.[metric], figures[metric]]
-        if (was !== undefined && is !== undefined && is > was * (1 + tolerance)) found.push(`${work}: ${is}x the ${GUARDED[metric]} of ${baseline}, was ${was}x`)
+        if (was !== undefined && is !== undefined && is > was * (1 + tolerance)) {
+          found.push(`${work}: ${is}x the ${GUARDED[metric]} of ${baseline}, was ${was}x`)
+        }
       }
     }
   }
@@ -62,13 +69,20 @@ export function losses (before: Comparison[], now: Comparison[], tolerance = TOL
 }
 
 /** Two measurements of the same works as one: each ratio that --check looks at is the lower of both, since noise only adds to it. */
-export function lower (first: Comparison[], second: Comparison[]): Comparison[] {
+export function lower(first: Comparison[], second: Comparison[]): Comparison[] {
   return first.map((comparison, index) => ({
     ...comparison,
-    ratios: Object.fromEntries(Object.entries(comparison.ratios).map(([baseline, figures]) => {
-      const others = second[index]!.ratios[baseline]!
-      const guarded = (Object.keys(GUARDED) as Array<keyof typeof GUARDED>).filter((metric) => figures[metric] !== undefined && others[metric] !== undefined)
-      return [baseline, { ...figures, ...Object.fromEntries(guarded.map((metric) => [metric, Math.min(figures[metric]!, others[metric]!)])) }]
-    }))
+    ratios: Object.fromEntries(
+      Object.entries(comparison.ratios).map(([baseline, figures]) => {
+        const others = second[index]!.ratios[baseline]!
+        const guarded = (Object.keys(GUARDED) as Array<keyof typeof GUARDED>).filter(
+          (metric) => figures[metric] !== undefined && others[metric] !== undefined
+        )
+        return [
+          baseline,
+          { ...figures, ...Object.fromEntries(guarded.map((metric) => [metric, Math.min(figures[metric]!, others[metric]!)])) }
+        ]
+      })
+    )
   }))
 }

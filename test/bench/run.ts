@@ -47,12 +47,14 @@ const committed: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS
 if (values.table) console.log(tableOf(committed, isShown))
 else await measure()
 
-async function measure (): Promise<void> {
+async function measure(): Promise<void> {
   const { short, check, json = short || check ? undefined : RESULTS } = values
-  const command = ['npm run bench', ...process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : []].join(' ')
+  const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
   const results: Results = {}
   const worse: string[] = []
-  for (const { name, title, run } of suites.filter(({ name, onlyNamed }) => positionals.length === 0 ? !onlyNamed : positionals.includes(name))) {
+  for (const { name, title, run } of suites.filter(({ name, onlyNamed }) =>
+    positionals.length === 0 ? !onlyNamed : positionals.includes(name)
+  )) {
     const before = committed[name]?.comparisons ?? []
     const say = (text: string) => console.error(`${name}: ${text}`)
     const measured = () => run({ rounds, short, ms: short ? 500 : 600, say })
@@ -72,7 +74,7 @@ async function measure (): Promise<void> {
   }
 }
 
-function keep (json: string, newest: Results): void {
+function keep(json: string, newest: Results): void {
   writeFileSync(json, `${JSON.stringify(newest, null, 2)}\n`)
   writeFileSync(json.replace(/(?:\.json)?$/, '.svg'), chartOf(newest))
 }

@@ -17,10 +17,15 @@ serveTasks(async ({ url, path, perSecond, ms }: Writes) => {
   const pool = new Pool(url, { connections: 32, pipelining: 1 })
   const latencies: number[] = []
 
-  async function write (turn: number): Promise<void> {
+  async function write(turn: number): Promise<void> {
     const sent = performance.now()
     const userData = { uid: '7', name: 'Anna', sentAt: performance.timeOrigin + sent }
-    const { statusCode, body } = await pool.request({ method: 'POST', path, headers, body: JSON.stringify({ fieldName: 'title', userData, payload: `text ${turn}` }) })
+    const { statusCode, body } = await pool.request({
+      method: 'POST',
+      path,
+      headers,
+      body: JSON.stringify({ fieldName: 'title', userData, payload: `text ${turn}` })
+    })
     const text = await body.text()
     if (statusCode !== 200) throw new Error(`a write was answered ${statusCode}: ${text.slice(0, 500)}`)
     latencies.push(performance.now() - sent)
@@ -28,8 +33,8 @@ serveTasks(async ({ url, path, perSecond, ms }: Writes) => {
 
   const started = performance.now()
   const writes: Array<Promise<void>> = []
-  for (let turn = 0; turn < ms / 1000 * perSecond; turn++) {
-    await sleep(Math.max(0, started + turn * 1000 / perSecond - performance.now()))
+  for (let turn = 0; turn < (ms / 1000) * perSecond; turn++) {
+    await sleep(Math.max(0, started + (turn * 1000) / perSecond - performance.now()))
     writes.push(write(turn))
   }
   await Promise.all(writes)

@@ -20,26 +20,30 @@ const EDITOR = { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
 type Item = Record<string, any>
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-function send (app: FastifyInstance, method: Method, url: string, body?: object, headers: Record<string, string> = {}) {
+function send(app: FastifyInstance, method: Method, url: string, body?: object, headers: Record<string, string> = {}) {
   return app.inject({ method, url, headers, ...(body && { body }) })
 }
 
-async function lock (app: FastifyInstance, entity: string, fieldName: string, userData: object, payload?: string): Promise<void> {
+async function lock(app: FastifyInstance, entity: string, fieldName: string, userData: object, payload?: string): Promise<void> {
   const { statusCode } = await send(app, 'PUT', `/api/cloud/data-state/${entity}`, { fieldName, userData, payload, timestamp: 5 })
   if (statusCode !== 200) throw new Error(`${entity} ${fieldName} was not locked`)
 }
 
 /** A stand-in CMS, and an edition in it with some articles. */
-async function site (t: Test): Promise<{ cms: Cms, CMS_URL: string }> {
+async function site(t: Test): Promise<{ cms: Cms; CMS_URL: string }> {
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   return { cms, CMS_URL: await cms.listen() }
 }
 
 /** The integer id of a new edition with these articles. */
-async function edition (app: FastifyInstance, key: string, articles: number[]): Promise<string> {
+async function edition(app: FastifyInstance, key: string, articles: number[]): Promise<string> {
   const body = {
-    type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], field_key: [{ value: key }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: articles.map((id) => ({ target_id: id }))
+    type: [{ target_id: 'daily' }],
+    title: [{ value: 'Monday' }],
+    field_key: [{ value: key }],
+    field_publisher_edition_type: [{ value: 'daily' }],
+    field_articles: articles.map((id) => ({ target_id: id }))
   }
   return String((await send(app, 'POST', '/api/collection', body)).json<Item>().id[0].value)
 }
@@ -63,7 +67,7 @@ for (const engine of engineNames) {
       const before = cms.requests
       const reply = await send(app, 'GET', `/api/collection/${id}/locks`)
       t.equal(reply.statusCode, 200)
-      const { data, meta } = reply.json<{ data: Item[], meta: Item }>()
+      const { data, meta } = reply.json<{ data: Item[]; meta: Item }>()
       t.strictSame(meta, { entities: 4, count: 4 })
       const expected = [
         { entityType: 'publisher_container', entityId: id, fieldName: 'field_articles', timestamp: 5, userData: ada },
@@ -71,7 +75,10 @@ for (const engine of engineNames) {
         { entityType: 'node', entityId: '4', fieldName: 'title', timestamp: 5, userData: bob },
         { entityType: 'node', entityId: '2', fieldName: 'title', timestamp: 5, userData: ada }
       ]
-      t.strictSame(data.map(({ version, ...rest }) => rest), expected)
+      t.strictSame(
+        data.map(({ version, ...rest }) => rest),
+        expected
+      )
       t.ok(data.every(({ version }) => typeof version === 'string'))
       t.notMatch(reply.body, 'SECRET')
       t.equal(cms.requests - before, 1, 'one read of the edition')
@@ -88,14 +95,22 @@ for (const engine of engineNames) {
       t.equal(meta.limit, 50)
       t.notMatch(reply.body, 'SECRET')
       const uuidOf = (nid: number) => data.find((row: Item) => row.nid[0].value === nid).uuid[0].value
-      t.strictSame(meta.locks[uuidOf(119)].map(({ version, ...rest }: Item) => rest), [
-        { entityType: 'node', entityId: '119', fieldName: 'body', timestamp: 5, userData: bob },
-        { entityType: 'node', entityId: '119', fieldName: 'title', timestamp: 5, userData: ada }
-      ])
+      t.strictSame(
+        meta.locks[uuidOf(119)].map(({ version, ...rest }: Item) => rest),
+        [
+          { entityType: 'node', entityId: '119', fieldName: 'body', timestamp: 5, userData: bob },
+          { entityType: 'node', entityId: '119', fieldName: 'title', timestamp: 5, userData: ada }
+        ]
+      )
       t.strictSame(meta.locks[uuidOf(118)], [])
-      t.strictSame(Object.keys(meta.locks), data.map((row: Item) => row.uuid[0].value))
+      t.strictSame(
+        Object.keys(meta.locks),
+        data.map((row: Item) => row.uuid[0].value)
+      )
       const editions = (await send(app, 'GET', '/api/collections/daily?locks=1')).json()
-      t.match(editions.meta.locks[editions.data[0].uuid[0].value], [{ entityType: 'publisher_container', entityId: id, fieldName: 'field_articles' }])
+      t.match(editions.meta.locks[editions.data[0].uuid[0].value], [
+        { entityType: 'publisher_container', entityId: id, fieldName: 'field_articles' }
+      ])
       t.notOk((await send(app, 'GET', '/api/collections/daily')).json().meta.locks)
     })
 
@@ -117,7 +132,13 @@ for (const engine of engineNames) {
       close()
       const all = await openEvents(t, `${url}/api/collections/article/events?limit=1000`)
       t.match(await all.next(), { event: 'snapshot', data: { meta: { entities: 50 } } }, 'as many rows as a list with locks has')
-      for (const [path, status] of [['/api/collections/nothing/events', 404], ['/api/collections/daily/events?status=2', 400], ['/api/collections/daily/events?offset=x', 400]] as const) t.equal((await send(app, 'GET', path)).statusCode, status, path)
+      for (const [path, status] of [
+        ['/api/collections/nothing/events', 404],
+        ['/api/collections/daily/events?status=2', 400],
+        ['/api/collections/daily/events?offset=x', 400]
+      ] as const) {
+        t.equal((await send(app, 'GET', path)).statusCode, status, path)
+      }
     })
 
     t.test('the live board begins with the whole board and goes on with each lock', async (t) => {
@@ -139,7 +160,15 @@ for (const engine of engineNames) {
       const { id: before } = await next()
       await send(app, 'POST', `/api/collection/${id}`, { field_articles: [{ target_id: 2 }, { target_id: 7 }] }, { 'x-user-uid': '7' })
       const { etag } = (await send(app, 'GET', `/api/collection/${id}`)).headers
-      t.match(await next(), { event: 'saved', id: undefined, data: { entityType: 'publisher_container', entityId: id, etag, uid: '7', fields: ['field_articles'] } }, 'who watches learns of the save')
+      t.match(
+        await next(),
+        {
+          event: 'saved',
+          id: undefined,
+          data: { entityType: 'publisher_container', entityId: id, etag, uid: '7', fields: ['field_articles'] }
+        },
+        'who watches learns of the save'
+      )
       const { event, data, id: after } = await next()
       t.match({ event, data }, { event: 'snapshot', data: { meta: { entities: 3, count: 2 } } })
       await lock(app, 'node/7', 'title', ada)
@@ -163,7 +192,9 @@ for (const engine of engineNames) {
       const stream = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
       await stream.next()
       cms.settings.maintenance = true
-      for (const { length } = stream.heartbeats; stream.heartbeats.length < length + 2;) await new Promise((resolve) => setTimeout(resolve, 20))
+      for (const { length } = stream.heartbeats; stream.heartbeats.length < length + 2;) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
       await lock(app, 'node/2', 'caption', ada)
       t.match(await stream.next(), { event: 'locked', data: { fieldName: 'caption' } })
       cms.settings.maintenance = false
@@ -171,7 +202,10 @@ for (const engine of engineNames) {
       const { next, ended, response } = await openEvents(t, `${url}/api/collection/${gone}/locks/events`)
       await next()
       await send(app, 'POST', `/api/collection/${gone}`, { status: [{ value: false }] })
-      await fetch(`${CMS_URL}/publisher_container/${gone}?_format=json`, { method: 'DELETE', headers: { authorization: `Basic ${btoa('admin:admin')}` } })
+      await fetch(`${CMS_URL}/publisher_container/${gone}?_format=json`, {
+        method: 'DELETE',
+        headers: { authorization: `Basic ${btoa('admin:admin')}` }
+      })
       await ended
       t.ok(response.complete)
     })
@@ -188,7 +222,11 @@ t.test('an edition that is not there, or not to be seen, has no board', async (t
     t.match(await send(app, 'POST', `/api/collection/1/${path}`), { statusCode: 405, headers: { allow: /GET/ } }, path)
   }
   const without = await build(t, { CMS_URL })
-  t.match(await send(without, 'GET', '/api/collection/1/locks'), { statusCode: 503, headers: { 'retry-after': '1' }, body: /"statusCode":503.*"code":"STORE_UNAVAILABLE"/ })
+  t.match(await send(without, 'GET', '/api/collection/1/locks'), {
+    statusCode: 503,
+    headers: { 'retry-after': '1' },
+    body: /"statusCode":503.*"code":"STORE_UNAVAILABLE"/
+  })
   cms.settings.maintenance = true
   t.match(await send(app, 'GET', '/api/collection/1/locks'), { statusCode: 503, body: /"code":"CMS_UNAVAILABLE"/ })
   cms.settings.maintenance = false
@@ -242,7 +280,7 @@ t.test('a live board turns to new articles as soon as they are saved', async (t)
   const model = contentModel({})
   let [reads, articles]: [number, number[] | Failure] = [0, [4]]
   const editions = {
-    async bare () {
+    async bare() {
       reads++
       if (articles instanceof Failure) throw articles
       return { id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) }
@@ -265,28 +303,55 @@ t.test('a live board turns to new articles as soon as they are saved', async (t)
   articles = new Failure('NOT_FOUND', 'gone')
   save('field_articles')
   await all()
-  t.strictSame([await all(), locks.feed.counts()], [[undefined, undefined], { watchers: 0, entities: 0 }], 'who may not see it any more is shut out')
+  t.strictSame(
+    [await all(), locks.feed.counts()],
+    [[undefined, undefined], { watchers: 0, entities: 0 }],
+    'who may not see it any more is shut out'
+  )
 })
 
 t.test('of changes that come together a live board tells those that its reader may see', async (t) => {
-  const lock = (entityId: string) => ({ entityType: 'node', entityId, fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version: 'a' })
+  const lock = (entityId: string) => ({
+    entityType: 'node',
+    entityId,
+    fieldName: 'title',
+    timestamp: 1,
+    userData: { uid: '7' },
+    version: 'a'
+  })
   const locked = (entityId: string) => ({ event: 'locked', lock: lock(entityId) })
-  const requested = (entityId: string) => ({ event: 'requested', petition: { entityType: 'node', entityId, fieldName: 'title', userData: { uid: '8' }, until: 1 } })
+  const requested = (entityId: string) => ({
+    event: 'requested',
+    petition: { entityType: 'node', entityId, fieldName: 'title', userData: { uid: '8' }, until: 1 }
+  })
   const present = (entityId: string) => ({ event: 'present', presence: { entityType: 'node', entityId, userData: { uid: '8' }, until: 1 } })
   const stale = { event: 'stale' }
   const cases: Array<[batch: object[], told: object[] | undefined]> = [
     [[stale], [stale]],
     [[locked('4')], [locked('4')]],
     [[locked('5')], undefined],
-    [[locked('5'), stale, locked('4')], [stale, locked('4')]],
-    [[{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale], [{ event: 'snapshot', locks: [lock('4')] }, stale]],
-    [[requested('5'), locked('4'), requested('4')], [locked('4'), requested('4')]],
+    [
+      [locked('5'), stale, locked('4')],
+      [stale, locked('4')]
+    ],
+    [
+      [{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale],
+      [{ event: 'snapshot', locks: [lock('4')] }, stale]
+    ],
+    [
+      [requested('5'), locked('4'), requested('4')],
+      [locked('4'), requested('4')]
+    ],
     [[present('4'), present('5')], [present('4')]]
   ]
   const batches = cases.map(([batch]) => batch)
-  const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave () {} }) } }
+  const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave() {} }) } }
   const editions = { bare: async () => ({ id: [{ value: 1 }] }) }
-  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch('1', {}, { mayView: async ({ id }) => id !== '5' })
+  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch(
+    '1',
+    {},
+    { mayView: async ({ id }) => id !== '5' }
+  )
   for (const [, told] of cases) if (told) t.strictSame(await watcher.next(), told)
 })
 
@@ -295,12 +360,15 @@ t.test('a live board that is left while the edition is read again leaves nothing
   const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { heartbeatMs: 100 } })
   t.teardown(locks.feed.close)
   const model = contentModel({})
-  const of = (...articles: number[]) => ({ id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) })
+  const of = (...articles: number[]) => ({
+    id: [{ value: 1 }],
+    field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' }))
+  })
   for (const change of [of(4), of(5), new Failure('NOT_FOUND', 'gone'), new Failure('CMS_TIMEOUT', 'slow')]) {
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let reads = 0
     const editions = {
-      async bare () {
+      async bare() {
         if (++reads === 1) return of(4)
         asked.resolve()
         await answered.promise
@@ -323,7 +391,10 @@ t.test('the content model says what the locks of editions and articles are calle
   const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
   const of = (n: number, type = 'node') => ({ target_id: n, target_type: type, target_uuid: uuid(n) })
   const one = {
-    id: [{ value: 12 }], uuid: [{ value: uuid(1) }], field_articles: [of(4), of(2), { target_id: null }, of(4)], field_lead: [of(2), of(2, 'media')]
+    id: [{ value: 12 }],
+    uuid: [{ value: uuid(1) }],
+    field_articles: [of(4), of(2), { target_id: null }, of(4)],
+    field_lead: [of(2), of(2, 'media')]
   }
   const named = (json: object) => entitiesOf(one, contentModel(json)).map(({ type, id }) => `${type}/${id}`)
   t.strictSame(named({}), ['publisher_container/12', 'node/4', 'node/2'], 'each once; what is gone has none')
@@ -338,13 +409,28 @@ t.test('the content model says what the locks of editions and articles are calle
 })
 
 t.test('the locks of rows: named as the content model says, seen by those who may, null without the store', async (t) => {
-  const rows = [{ id: '4', uuid: 'u-4' }, { id: '5', uuid: 'u-5' }]
-  const view = async (entities: Array<{ type: string, id: string }>) => entities.map(({ type, id }) => ({ entityType: type, entityId: id, fieldName: 'title', timestamp: 5, userData: ada }))
-  const boardsOf = (model: object, view: object) => createBoards({ locks: { view, feed: {} } as never, editions: {} as never, model: contentModel(model) })
+  const rows = [
+    { id: '4', uuid: 'u-4' },
+    { id: '5', uuid: 'u-5' }
+  ]
+  const view = async (entities: Array<{ type: string; id: string }>) =>
+    entities.map(({ type, id }) => ({ entityType: type, entityId: id, fieldName: 'title', timestamp: 5, userData: ada }))
+  const boardsOf = (model: object, view: object) =>
+    createBoards({ locks: { view, feed: {} } as never, editions: {} as never, model: contentModel(model) })
   const byUuid = await boardsOf({ lockIds: 'uuid', lockTypes: { node: 'story' } }, view).ofRows({ entityType: 'node', rows })
   t.match(byUuid, { 'u-4': [{ entityType: 'story', entityId: 'u-4' }], 'u-5': [{ entityId: 'u-5' }] })
   const some = await boardsOf({}, view).ofRows({ entityType: 'node', rows }, async ({ id }) => id === '5')
   t.match(some, { 'u-4': [], 'u-5': [{ entityType: 'node', entityId: '5' }] })
-  t.equal(await boardsOf({}, async () => { throw new Failure('STORE_UNAVAILABLE', 'away') }).ofRows({ entityType: 'node', rows }), null)
-  await t.rejects(boardsOf({}, async () => { throw new Failure('STORE_FAILED', 'broken') }).ofRows({ entityType: 'node', rows }), { code: 'STORE_FAILED' })
+  t.equal(
+    await boardsOf({}, async () => {
+      throw new Failure('STORE_UNAVAILABLE', 'away')
+    }).ofRows({ entityType: 'node', rows }),
+    null
+  )
+  await t.rejects(
+    boardsOf({}, async () => {
+      throw new Failure('STORE_FAILED', 'broken')
+    }).ofRows({ entityType: 'node', rows }),
+    { code: 'STORE_FAILED' }
+  )
 })

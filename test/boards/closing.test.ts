@@ -23,17 +23,34 @@ type Item = Record<string, any>
 interface Desk {
   app: FastifyInstance
   cms: Cms
-  send: (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object, headers?: Record<string, string>) => Promise<{ status: number, body: any, headers: Record<string, any> }>
+  send: (
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object,
+    headers?: Record<string, string>
+  ) => Promise<{ status: number; body: any; headers: Record<string, any> }>
   lock: (entity: string, fieldName: string, userData: object, payload?: string) => Promise<void>
   /** The id of a new edition that is not closed yet. */
   edition: (articles: number[], more?: object) => Promise<string>
 }
 
-async function desk (t: Test, env: Record<string, string> = {}): Promise<Desk> {
+async function desk(t: Test, env: Record<string, string> = {}): Promise<Desk> {
   const { endpoint } = await startEngine(t, engineNames.at(-1)!)
   const content = newspaper()
   // An editor may not see article 20, and there is no article 999.
-  content.entities.push({ type: 'publisher_container--daily', id: 900, uuid: 'a1c0ffee-0000-4000-8000-000000000900', fields: { title: 'Odd', status: false, uid: 2, field_key: 'odd', field_publisher_edition_type: 'daily', field_articles: [20, 6, 999, 6].map((id) => ({ target_id: id })) } })
+  content.entities.push({
+    type: 'publisher_container--daily',
+    id: 900,
+    uuid: 'a1c0ffee-0000-4000-8000-000000000900',
+    fields: {
+      title: 'Odd',
+      status: false,
+      uid: 2,
+      field_key: 'odd',
+      field_publisher_edition_type: 'daily',
+      field_articles: [20, 6, 999, 6].map((id) => ({ target_id: id }))
+    }
+  })
   const cms = createCms({ content })
   t.teardown(() => cms.close())
   const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), ...EDITOR, ...env })
@@ -46,20 +63,27 @@ async function desk (t: Test, env: Record<string, string> = {}): Promise<Desk> {
     app,
     cms,
     send,
-    async lock (entity, fieldName, userData, payload) {
+    async lock(entity, fieldName, userData, payload) {
       const { status } = await send('PUT', `/api/cloud/data-state/${entity}`, { fieldName, userData, payload })
       if (status !== 200) throw new Error(`${entity} was not locked`)
     },
-    async edition (articles, more) {
+    async edition(articles, more) {
       const { body } = await send('POST', '/api/collection', {
-        type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], status: [{ value: false }], field_key: [{ value: `closing-${++count}` }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: articles.map((id) => ({ target_id: id })), ...more
+        type: [{ target_id: 'daily' }],
+        title: [{ value: 'Monday' }],
+        status: [{ value: false }],
+        field_key: [{ value: `closing-${++count}` }],
+        field_publisher_edition_type: [{ value: 'daily' }],
+        field_articles: articles.map((id) => ({ target_id: id })),
+        ...more
       })
       return String(body.id[0].value)
     }
   }
 }
 
-const codes = (findings: Item[]) => findings.map(({ code, entityType, entityId, fieldName }) => [code, `${entityType}/${entityId}`, fieldName].filter(Boolean).join(' '))
+const codes = (findings: Item[]) =>
+  findings.map(({ code, entityType, entityId, fieldName }) => [code, `${entityType}/${entityId}`, fieldName].filter(Boolean).join(' '))
 
 t.test('an edition is ready, or what speaks against it is told', async (t) => {
   const { send, lock, edition, cms } = await desk(t)
@@ -77,7 +101,11 @@ t.test('an edition is ready, or what speaks against it is told', async (t) => {
   await lock(`publisher_container/${id}`, 'field_articles', bob)
   const { body, headers } = await look(id)
   t.not(headers['etag'], clean.headers['etag'])
-  t.strictSame(codes(body.blockers), [`LOCKED publisher_container/${id} field_articles`, 'LOCKED node/4 title'], 'an order that is open blocks without a text')
+  t.strictSame(
+    codes(body.blockers),
+    [`LOCKED publisher_container/${id} field_articles`, 'LOCKED node/4 title'],
+    'an order that is open blocks without a text'
+  )
   t.strictSame(codes(body.warnings), ['LOCK_IDLE node/5 body'])
   t.equal(body.blockers[1].message, 'Ada is editing title of node 4')
   t.equal(body.warnings[0].message, 'Bob has opened body of node 5 and typed nothing yet')
@@ -94,8 +122,14 @@ t.test('an edition is ready, or what speaks against it is told', async (t) => {
   t.equal(kept.warnings[0].draft.payload, undefined)
 
   const found = (await look('900')).body
-  t.strictSame([codes(found.blockers), codes(found.warnings)], [['ARTICLE_HIDDEN node/20', 'ARTICLE_GONE publisher_container/900 field_articles'], ['ARTICLE_TWICE node/6']])
-  t.strictSame(codes((await look(await edition([]))).body.blockers).map((line) => line.split(' ')[0]), ['ORDER_EMPTY'])
+  t.strictSame(
+    [codes(found.blockers), codes(found.warnings)],
+    [['ARTICLE_HIDDEN node/20', 'ARTICLE_GONE publisher_container/900 field_articles'], ['ARTICLE_TWICE node/6']]
+  )
+  t.strictSame(
+    codes((await look(await edition([]))).body.blockers).map((line) => line.split(' ')[0]),
+    ['ORDER_EMPTY']
+  )
   t.equal((await look('99999')).status, 404)
 })
 
@@ -108,7 +142,12 @@ t.test('an article that is not published is told to those who may see it', async
 
 t.test('the content model says what blocks, what may not be empty and what closes', async (t) => {
   const CONTENT_MODEL = join(emptyDirectory(t), 'model.json')
-  writeFileSync(CONTENT_MODEL, JSON.stringify({ closing: { field: 'field_featured', value: true, required: ['field_section', 'field_labels'], blockers: ['FIELD_EMPTY', 'LOCK_IDLE'] } }))
+  writeFileSync(
+    CONTENT_MODEL,
+    JSON.stringify({
+      closing: { field: 'field_featured', value: true, required: ['field_section', 'field_labels'], blockers: ['FIELD_EMPTY', 'LOCK_IDLE'] }
+    })
+  )
   const { send, lock, edition } = await desk(t, { CONTENT_MODEL })
   const id = await edition([4, 5, 5], { field_labels: [{ value: 'print' }] })
   await lock('node/4', 'title', ada)
@@ -128,7 +167,10 @@ t.test('of many reasons not to close the first three are in the message, all of 
   const id = await edition([4, 5, 6, 7, 8])
   for (const article of [4, 5, 6, 7, 8]) await lock(`node/${article}`, 'title', ada, 'x')
   const { status, body } = await send('POST', `/api/collection/${id}/close`, {})
-  t.match([status, body.message, body.details?.blockers ?? body.blockers], [409, /^The edition is not ready and was not closed: [^;]+; [^;]+; [^;]+; and 2 more$/, { length: 5 }])
+  t.match(
+    [status, body.message, body.details?.blockers ?? body.blockers],
+    [409, /^The edition is not ready and was not closed: [^;]+; [^;]+; [^;]+; and 2 more$/, { length: 5 }]
+  )
 })
 
 t.test('an edition that is not ready is not closed; one that is ready is', async (t) => {
@@ -137,10 +179,15 @@ t.test('an edition that is not ready is not closed; one that is ready is', async
   await lock('node/4', 'title', ada, 'typed')
   const written = () => cms.requestLines.filter((line) => line.startsWith('PATCH')).length
   const refused = await send('POST', `/api/collection/${id}/close`, {})
-  t.strictSame([refused.status, refused.body.code, codes(refused.body.blockers), refused.body.warnings], [409, 'NOT_READY', ['LOCKED node/4 title'], []])
+  t.strictSame(
+    [refused.status, refused.body.code, codes(refused.body.blockers), refused.body.warnings],
+    [409, 'NOT_READY', ['LOCKED node/4 title'], []]
+  )
   t.equal(refused.body.message, 'The edition is not ready and was not closed: Ada is editing title of node 4')
   t.equal(written(), 0)
-  const { headers: { etag } } = await send('GET', `/api/collection/${id}`)
+  const {
+    headers: { etag }
+  } = await send('GET', `/api/collection/${id}`)
   const stale = await send('POST', `/api/collection/${id}/close`, {}, { 'if-match': '"x.y"', 'x-user-uid': '7' })
   t.strictSame([stale.status, stale.body.code], [412, 'PRECONDITION_FAILED'])
   const before = cms.requests
@@ -153,7 +200,11 @@ t.test('an edition that is not ready is not closed; one that is ready is', async
   t.equal(written(), 1)
 })
 
-const clean: Inspection = { edition: { id: [{ value: 1 }], uuid: [{ value: 'u' }], title: [{ value: 'Monday' }] }, etag: '"a.b"', articles: [{ field: 'field_articles', entityType: 'node', id: '4', uuid: 'u4', state: 'published' }] }
+const clean: Inspection = {
+  edition: { id: [{ value: 1 }], uuid: [{ value: 'u' }], title: [{ value: 'Monday' }] },
+  etag: '"a.b"',
+  articles: [{ field: 'field_articles', entityType: 'node', id: '4', uuid: 'u4', state: 'published' }]
+}
 const nothing = { list: async () => ({ Items: [], Count: 0, ScannedCount: 0 }), drafts: { list: async () => ({ Items: [], Count: 0 }) } }
 const record = { env_entityType_entityId: 'x', fieldName: 'title', timestamp: 5, userData: ada, payload: 'typed', version: 'v' }
 const everybody = { uid: undefined, mayView: async () => true }
@@ -161,13 +212,16 @@ const everybody = { uid: undefined, mayView: async () => true }
 t.test('what comes between the check and the save is told, and a second look that fails is no failure', async (t) => {
   let locked = false
   const { payload: _payload, version: _version, ...idle } = record
-  const held = (type: string) => type === 'node' ? locked ? [record] : [] : [idle]
-  const locks = { list: async ({ type }: { type: string }) => ({ Items: held(type), Count: 0, ScannedCount: 0 }), drafts: { list: async () => ({ Items: [{ ...record, id: 'd', displacedAt: 1 }], Count: 1 }) } }
+  const held = (type: string) => (type === 'node' ? (locked ? [record] : []) : [idle])
+  const locks = {
+    list: async ({ type }: { type: string }) => ({ Items: held(type), Count: 0, ScannedCount: 0 }),
+    drafts: { list: async () => ({ Items: [{ ...record, id: 'd', displacedAt: 1 }], Count: 1 }) }
+  }
   const closing = createClosing({
     locks: locks as never,
     model: contentModel({ closing: { blockers: ['LOCKED'] } }),
     editions: {
-      async close (_id: string, _caller: object, { check, again }: any) {
+      async close(_id: string, _caller: object, { check, again }: any) {
         const odd = { ...clean, articles: [...clean.articles, { ...clean.articles[0], id: '5', state: 'unpublished' }] }
         const before = await check(odd)
         locked = true
@@ -175,11 +229,14 @@ t.test('what comes between the check and the save is told, and a second look tha
       }
     } as never
   })
-  t.strictSame((await closing.close('1', {}, everybody)).since?.map(({ code }) => code), ['LOCKED', 'LOCKED'])
+  t.strictSame(
+    (await closing.close('1', {}, everybody)).since?.map(({ code }) => code),
+    ['LOCKED', 'LOCKED']
+  )
   locked = false
   const blind = {
     ...everybody,
-    async mayView () {
+    async mayView() {
       if (locked) throw new Failure('AUTH_UNAVAILABLE', 'away')
       return true
     }
@@ -190,7 +247,13 @@ t.test('what comes between the check and the save is told, and a second look tha
 t.test('the entity tag of a readiness is a weak one, the same in whatever order an engine reads the members of a lock', async (t) => {
   const etagOf = async (userData: object) => {
     const locks = { list: async () => ({ Items: [{ ...record, userData }], Count: 1, ScannedCount: 1 }), drafts: nothing.drafts }
-    return (await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => clean } as never }).readiness('1', {}, everybody)).etag
+    return (
+      await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => clean } as never }).readiness(
+        '1',
+        {},
+        everybody
+      )
+    ).etag
   }
   const etag = await etagOf({ uid: '7', name: 'Ada' })
   t.match(etag, /^W\/"[\w-]{22}"$/)
@@ -200,35 +263,89 @@ t.test('the entity tag of a readiness is a weak one, the same in whatever order 
 
 t.test('what is hidden from the caller blocks without names', async (t) => {
   const locks = {
-    list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [record, { ...record, fieldName: 'body', userData: undefined }, { ...record, fieldName: 'teaser', userData: { uid: '5' } }] : [], Count: 0, ScannedCount: 0 }),
-    drafts: { list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [{ ...record, id: 'd', displacedAt: 1 }] : [], Count: 0 }) }
+    list: async ({ type }: { type: string }) => ({
+      Items:
+        type === 'node'
+          ? [record, { ...record, fieldName: 'body', userData: undefined }, { ...record, fieldName: 'teaser', userData: { uid: '5' } }]
+          : [],
+      Count: 0,
+      ScannedCount: 0
+    }),
+    drafts: {
+      list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [{ ...record, id: 'd', displacedAt: 1 }] : [], Count: 0 })
+    }
   }
-  const of = (articles: Inspection['articles'], mayView = async () => false) => createClosing({ locks: locks as never, model: contentModel({ lockIds: 'uuid' }), editions: { inspect: async () => ({ ...clean, articles }) } as never }).readiness('1', {}, { uid: '9', mayView })
+  const of = (articles: Inspection['articles'], mayView = async () => false) =>
+    createClosing({
+      locks: locks as never,
+      model: contentModel({ lockIds: 'uuid' }),
+      editions: { inspect: async () => ({ ...clean, articles }) } as never
+    }).readiness('1', {}, { uid: '9', mayView })
   const { blockers, warnings } = await of(clean.articles)
-  t.strictSame(blockers.map(({ code, message, lock }) => [code, message, lock]), [1, 2, 3].map(() => ['LOCKED', 'Somebody is editing node u4, which you may not see', undefined]))
-  t.strictSame(warnings.map(({ message, draft }) => [message, draft]), [['A text that somebody typed into node u4, which you may not see, is kept', undefined]])
-  t.match((await of(clean.articles, async () => true)).blockers.map(({ message }) => message), ['Ada is editing title of node u4', 'Somebody is editing body of node u4', 'User 5 is editing teaser of node u4'])
-  t.match((await of([{ field: 'field_articles', entityType: 'node', id: '', uuid: '', state: 'gone' }])).blockers, [{ code: 'ARTICLE_GONE', entityId: 'u', fieldName: 'field_articles', message: 'An article of field_articles is gone: take it out' }])
+  t.strictSame(
+    blockers.map(({ code, message, lock }) => [code, message, lock]),
+    [1, 2, 3].map(() => ['LOCKED', 'Somebody is editing node u4, which you may not see', undefined])
+  )
+  t.strictSame(
+    warnings.map(({ message, draft }) => [message, draft]),
+    [['A text that somebody typed into node u4, which you may not see, is kept', undefined]]
+  )
+  t.match(
+    (await of(clean.articles, async () => true)).blockers.map(({ message }) => message),
+    ['Ada is editing title of node u4', 'Somebody is editing body of node u4', 'User 5 is editing teaser of node u4']
+  )
+  t.match((await of([{ field: 'field_articles', entityType: 'node', id: '', uuid: '', state: 'gone' }])).blockers, [
+    { code: 'ARTICLE_GONE', entityId: 'u', fieldName: 'field_articles', message: 'An article of field_articles is gone: take it out' }
+  ])
   await t.rejects(of(Array.from({ length: ARTICLES_MAX + 1 }, () => clean.articles[0]!)), { code: 'TOO_LARGE' })
 })
 
 t.test('an article of which something is not known blocks', async (t) => {
-  const of = (article: Partial<Inspection['articles'][number]>, model = contentModel({})) => createClosing({
-    locks: nothing as never, model, editions: { inspect: async () => ({ ...clean, articles: [{ ...clean.articles[0]!, ...article }] }) } as never
-  }).readiness('1', {}, everybody)
+  const of = (article: Partial<Inspection['articles'][number]>, model = contentModel({})) =>
+    createClosing({
+      locks: nothing as never,
+      model,
+      editions: { inspect: async () => ({ ...clean, articles: [{ ...clean.articles[0]!, ...article }] }) } as never
+    }).readiness('1', {}, everybody)
   const unknown = await of({ state: 'unknown' })
-  t.match([unknown.ready, unknown.blockers], [false, [{ code: 'ARTICLE_HIDDEN', entityType: 'node', entityId: '4', message: 'You are not shown whether node 4 is published' }]])
+  t.match(
+    [unknown.ready, unknown.blockers],
+    [false, [{ code: 'ARTICLE_HIDDEN', entityType: 'node', entityId: '4', message: 'You are not shown whether node 4 is published' }]]
+  )
   const nameless = await of({ id: '' })
-  t.match([nameless.ready, nameless.blockers], [false, [{ code: 'ARTICLE_HIDDEN', entityId: '1', fieldName: 'field_articles', message: 'You are not shown the number of the article u4, so its locks are not known' }]])
+  t.match(
+    [nameless.ready, nameless.blockers],
+    [
+      false,
+      [
+        {
+          code: 'ARTICLE_HIDDEN',
+          entityId: '1',
+          fieldName: 'field_articles',
+          message: 'You are not shown the number of the article u4, so its locks are not known'
+        }
+      ]
+    ]
+  )
   t.ok((await of({ id: '' }, contentModel({ lockIds: 'uuid' }))).ready, 'its locks go by its uuid')
 })
 
 t.test('an edition is not closed while Drupal does not say of an article whether it is published', async (t) => {
   const { endpoint } = await startEngine(t, engineNames.at(-1)!)
   const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint } })
-  const { body: { id: [{ value: id }] } } = await call('POST', '/api/collection', {
+  const {
+    body: {
+      id: [{ value: id }]
+    }
+  } = await call('POST', '/api/collection', {
     as: 'editor',
-    body: { type: 'daily', title: [{ value: 'Monday' }], status: [{ value: false }], field_key: [{ value: 'unsaid' }], field_articles: [{ target_id: 4 }] }
+    body: {
+      type: 'daily',
+      title: [{ value: 'Monday' }],
+      status: [{ value: false }],
+      field_key: [{ value: 'unsaid' }],
+      field_articles: [{ target_id: 4 }]
+    }
   })
   const statuses: object[] = [{}, { status: {} }, { status: '0' }]
   for (const status of statuses) {
@@ -247,10 +364,33 @@ t.test('an edition is not closed while Drupal does not say of an article whether
 })
 
 t.test('a field with any kind of value is not empty', async (t) => {
-  const edition = { ...clean.edition, j: [{ value: {} }], k: [{ value: [] }], l: [{ value: { x: 1 } }], a: [{ value: 0 }], b: [{ value: false }], c: [{ target_id: 5 }], d: [{ uri: 'https://x' }], e: [{ value: '' }], f: [], g: [{ value: null }], h: [{ target_id: null }] }
-  const model = contentModel({ fields: { articles: [] }, closing: { required: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] } })
-  const { blockers } = await createClosing({ locks: nothing as never, model, editions: { inspect: async () => ({ ...clean, edition, articles: [] }) } as never }).readiness('1', {}, { ...everybody, uid: '7' })
-  t.strictSame(blockers.map(({ fieldName }) => fieldName), ['e', 'f', 'g', 'h', 'i', 'j', 'k'])
+  const edition = {
+    ...clean.edition,
+    j: [{ value: {} }],
+    k: [{ value: [] }],
+    l: [{ value: { x: 1 } }],
+    a: [{ value: 0 }],
+    b: [{ value: false }],
+    c: [{ target_id: 5 }],
+    d: [{ uri: 'https://x' }],
+    e: [{ value: '' }],
+    f: [],
+    g: [{ value: null }],
+    h: [{ target_id: null }]
+  }
+  const model = contentModel({
+    fields: { articles: [] },
+    closing: { required: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] }
+  })
+  const { blockers } = await createClosing({
+    locks: nothing as never,
+    model,
+    editions: { inspect: async () => ({ ...clean, edition, articles: [] }) } as never
+  }).readiness('1', {}, { ...everybody, uid: '7' })
+  t.strictSame(
+    blockers.map(({ fieldName }) => fieldName),
+    ['e', 'f', 'g', 'h', 'i', 'j', 'k']
+  )
   t.ok(blockers.every(({ code }) => FINDING_CODES.includes(code)))
 })
 
@@ -258,19 +398,27 @@ t.test('a look asks for the locks and the drafts of each entity once', async (t)
   for (const count of [10, 60, 300]) {
     const asked = { locks: 0, drafts: 0 }
     const locks = {
-      async list () {
+      async list() {
         asked.locks++
         return { Items: [], Count: 0, ScannedCount: 0 }
       },
       drafts: {
-        async list () {
+        async list() {
           asked.drafts++
           return { Items: [], Count: 0 }
         }
       }
     }
-    const articles = Array.from({ length: count }, (_, index): Inspection['articles'][number] => ({ ...clean.articles[0]!, id: String(index + 2), uuid: `u${index}` }))
-    const { ready } = await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => ({ ...clean, articles }) } as never }).readiness('1', {}, everybody)
+    const articles = Array.from({ length: count }, (_, index): Inspection['articles'][number] => ({
+      ...clean.articles[0]!,
+      id: String(index + 2),
+      uuid: `u${index}`
+    }))
+    const { ready } = await createClosing({
+      locks: locks as never,
+      model: contentModel({}),
+      editions: { inspect: async () => ({ ...clean, articles }) } as never
+    }).readiness('1', {}, everybody)
     t.strictSame([ready, asked], [true, { locks: count + 1, drafts: count + 1 }])
   }
 })

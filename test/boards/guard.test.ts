@@ -15,28 +15,39 @@ const bob = { 'x-user-uid': '8' }
 type Item = Record<string, any>
 
 /** The application before a stand-in CMS that counts what is written. */
-async function guarded (t: Test, env: Record<string, string>) {
+async function guarded(t: Test, env: Record<string, string>) {
   const writes: string[] = []
-  const cms = createCms({ content: newspaper(), onRequest: ({ method, url, status }) => { if (method !== 'GET') writes.push(`${method} ${url.split('?')[0]} ${status}`) } })
+  const cms = createCms({
+    content: newspaper(),
+    onRequest: ({ method, url, status }) => {
+      if (method !== 'GET') writes.push(`${method} ${url.split('?')[0]} ${status}`)
+    }
+  })
   t.teardown(() => cms.close())
   const app = await build(t, { CMS_URL: await cms.listen(), ...EDITOR, ...env })
   return { app, writes }
 }
 
-function save (app: FastifyInstance, body: object, headers: Record<string, string> = {}, id = '1') {
+function save(app: FastifyInstance, body: object, headers: Record<string, string> = {}, id = '1') {
   return app.inject({ method: 'POST', url: `/api/collection/${id}`, body, headers })
 }
 
-async function lock (app: FastifyInstance, fieldName: string, uid: string, { entity = 'publisher_container/1', method = 'PUT' as 'PUT' | 'DELETE' } = {}) {
+async function lock(
+  app: FastifyInstance,
+  fieldName: string,
+  uid: string,
+  { entity = 'publisher_container/1', method = 'PUT' as 'PUT' | 'DELETE' } = {}
+) {
   const url = `/api/cloud/data-state/${entity}`
-  const reply = method === 'PUT'
-    ? await app.inject({ method, url, body: { fieldName, userData: { uid, name: `User ${uid}` }, timestamp: 5 } })
-    : await app.inject({ method, url: `${url}?uid=${uid}` })
+  const reply =
+    method === 'PUT'
+      ? await app.inject({ method, url, body: { fieldName, userData: { uid, name: `User ${uid}` }, timestamp: 5 } })
+      : await app.inject({ method, url: `${url}?uid=${uid}` })
   if (reply.statusCode !== 200) throw new Error(reply.body)
 }
 
 /** An editor saves a new article into an edition while another locks its fields, as soon as the CMS is asked about the article. */
-async function raceOver (t: Test, env: Record<string, string>) {
+async function raceOver(t: Test, env: Record<string, string>) {
   const { app, cms, call } = await openHostile(t, { env: { EDITION_LOCKS: 'enforce', ...env } })
   cms.behave = async ({ method, path }) => {
     if (method !== 'GET' || !path.startsWith('/jsonapi/node/article')) return undefined
@@ -44,7 +55,11 @@ async function raceOver (t: Test, env: Record<string, string>) {
     await lock(app, 'title', '7')
     return undefined
   }
-  const { status, body, upstream } = await call('POST', '/api/collection/1', { body: { title: [{ value: 'By Bob' }], field_articles: [{ target_id: 50, target_type: 'node' }] }, as: 'editor', headers: bob })
+  const { status, body, upstream } = await call('POST', '/api/collection/1', {
+    body: { title: [{ value: 'By Bob' }], field_articles: [{ target_id: 50, target_type: 'node' }] },
+    as: 'editor',
+    headers: bob
+  })
   return { status, body, written: upstream.some((line) => line.startsWith('PATCH')) }
 }
 
@@ -63,7 +78,16 @@ for (const engine of engineNames) {
           statusCode: 423,
           error: 'Locked',
           code: 'FIELD_LOCKED',
-          locks: [{ entityType: 'publisher_container', entityId: '1', fieldName: 'title', timestamp: 5, userData: { uid: '7', name: 'User 7' }, version: String }]
+          locks: [
+            {
+              entityType: 'publisher_container',
+              entityId: '1',
+              fieldName: 'title',
+              timestamp: 5,
+              userData: { uid: '7', name: 'User 7' },
+              version: String
+            }
+          ]
         })
         t.equal(reply.json().locks.length, 1)
       }
@@ -86,7 +110,7 @@ for (const engine of engineNames) {
       t.strictSame(writes.splice(0).length, 1)
     })
 
-    t.test('a field that is sent as it is, or is locked elsewhere, is in nobody\'s way', async (t) => {
+    t.test("a field that is sent as it is, or is locked elsewhere, is in nobody's way", async (t) => {
       await lock(app, 'field_page_count', '7', { entity: 'publisher_container/2' })
       await lock(app, 'field_page_count', '7', { entity: 'node/1' })
       const reply = await save(app, { title: [{ value: 'By Ada' }], field_page_count: [{ value: 78 }] }, bob)
@@ -97,11 +121,18 @@ for (const engine of engineNames) {
     })
 
     t.test('every locked field is named', async (t) => {
-      await app.inject({ method: 'PUT', url: '/api/cloud/data-state/publisher_container/1', body: { fieldName: 'field_page_count', userData: { uid: 9 } } })
+      await app.inject({
+        method: 'PUT',
+        url: '/api/cloud/data-state/publisher_container/1',
+        body: { fieldName: 'field_page_count', userData: { uid: 9 } }
+      })
       await lock(app, 'status', '8')
       const reply = await save(app, { title: [{ value: 'x' }], field_page_count: [{ value: 1 }], status: [{ value: false }] }, bob)
       t.equal(reply.json().message, 'Nothing was saved: field_page_count is locked by user 9, title is locked by User 7')
-      t.strictSame(reply.json().locks.map(({ fieldName }: Item) => fieldName), ['field_page_count', 'title'])
+      t.strictSame(
+        reply.json().locks.map(({ fieldName }: Item) => fieldName),
+        ['field_page_count', 'title']
+      )
       t.strictSame(writes, [])
     })
 
@@ -111,13 +142,23 @@ for (const engine of engineNames) {
       t.strictSame(writes.splice(0).length, 1)
     })
 
-    t.test('other refusals come first, and a new edition is nobody\'s yet', async (t) => {
+    t.test("other refusals come first, and a new edition is nobody's yet", async (t) => {
       await lock(app, 'title', '7')
       t.equal((await save(app, { title: [{ value: 'x' }] }, { ...bob, 'if-match': '"other"' })).statusCode, 412)
       t.equal((await save(app, { title: 5 }, bob)).statusCode, 422)
       t.equal((await save(app, { title: [{ value: 'x' }] }, bob, '999999')).statusCode, 404)
       t.equal((await save(app, { title: [{ value: 'x' }] }, { 'x-user-uid': '' })).statusCode, 400)
-      const created = await app.inject({ method: 'POST', url: '/api/collection', headers: bob, body: { type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new' }], field_publisher_edition_type: [{ value: 'daily' }] } })
+      const created = await app.inject({
+        method: 'POST',
+        url: '/api/collection',
+        headers: bob,
+        body: {
+          type: 'daily',
+          title: [{ value: 'New' }],
+          field_key: [{ value: 'new' }],
+          field_publisher_edition_type: [{ value: 'daily' }]
+        }
+      })
       t.equal(created.statusCode, 201)
     })
   })
@@ -126,7 +167,11 @@ for (const engine of engineNames) {
 for (const engine of engineNames) {
   t.test(`a lock that is taken before the save is sent is not saved over, over ${engine}`, async (t) => {
     const { endpoint } = await startEngine(t, engine)
-    t.match(await raceOver(t, { DYNAMODB_ENDPOINT: endpoint }), { status: 423, body: { message: 'Nothing was saved: title is locked by User 7', locks: [{ fieldName: 'title', userData: { uid: '7' } }] }, written: false })
+    t.match(await raceOver(t, { DYNAMODB_ENDPOINT: endpoint }), {
+      status: 423,
+      body: { message: 'Nothing was saved: title is locked by User 7', locks: [{ fieldName: 'title', userData: { uid: '7' } }] },
+      written: false
+    })
   })
 }
 
@@ -135,7 +180,7 @@ t.test('without the check such a lock is saved over', async (t) => {
   t.match(await raceOver(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'off' }), { status: 200, written: true })
 })
 
-t.test('an expired lock is in nobody\'s way', async (t) => {
+t.test("an expired lock is in nobody's way", async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app } = await guarded(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', LOCK_LEASE_SECONDS: '1' })
   await lock(app, 'title', '7')
@@ -163,7 +208,7 @@ t.test('with it nothing is saved while the store cannot be asked', async (t) => 
   t.equal((await app.inject('/api/collection/1')).statusCode, 200, 'reading goes on')
 })
 
-t.test('with AUTH=jwt the token says whose locks are in nobody\'s way, and X-User-Uid for whom the save is meant', async (t) => {
+t.test("with AUTH=jwt the token says whose locks are in nobody's way, and X-User-Uid for whom the save is meant", async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app } = await guarded(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', ...jwtEnv(t), ...EDITOR })
   const url = '/api/cloud/data-state/publisher_container/1'

@@ -14,7 +14,10 @@ const LOCKS = `/api/cloud/data-state/node/${ARTICLE}`
 /** For how long a second close is waited for while the first is held, in milliseconds: it may wait for the first. */
 const CLOSE_MS = 100
 
-interface Answer { status: number, body: any }
+interface Answer {
+  status: number
+  body: any
+}
 type Send = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, body?: object) => Promise<Answer>
 
 interface Newsroom {
@@ -29,14 +32,16 @@ interface Newsroom {
   edition: () => Promise<string>
 }
 
-async function startNewsroom (t: Test): Promise<Newsroom> {
+async function startNewsroom(t: Test): Promise<Newsroom> {
   const content = newspaper()
   const { uuid } = content.entities.find(({ type, id }) => type === 'node--article' && id === ARTICLE)!
   const cms = await startHostileCms(t, { content })
   const { endpoint } = await startEngine(t, 'dynalite')
   const gate: Newsroom['gate'] = { before: async () => {} }
   cms.behave = async ({ method, query, headers }) => {
-    if (headers.authorization === basic('editor').authorization) await gate.before(method === 'GET' && query.has('include') ? 'GET with articles' : method)
+    if (headers.authorization === basic('editor').authorization) {
+      await gate.before(method === 'GET' && query.has('include') ? 'GET with articles' : method)
+    }
     return undefined
   }
   const proxy = await startEngineProxy(t, endpoint, async (command, body) => {
@@ -44,7 +49,13 @@ async function startNewsroom (t: Test): Promise<Newsroom> {
     return body
   })
   const instance = async (user: string, engine: string): Promise<Send> => {
-    const app: FastifyInstance = await build(t, { CMS_URL: cms.url, CMS_AUTH: 'basic', CMS_USER: user, CMS_PASSWORD: user, DYNAMODB_ENDPOINT: engine })
+    const app: FastifyInstance = await build(t, {
+      CMS_URL: cms.url,
+      CMS_AUTH: 'basic',
+      CMS_USER: user,
+      CMS_PASSWORD: user,
+      DYNAMODB_ENDPOINT: engine
+    })
     return async (method, url, body) => {
       const answer = await app.inject({ method, url, headers: { 'x-user-uid': user }, ...(body && { body }) })
       return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() }
@@ -56,13 +67,22 @@ async function startNewsroom (t: Test): Promise<Newsroom> {
     held,
     other,
     gate,
-    async publish (status) {
-      const answer = await fetch(`${cms.url}/jsonapi/node/article/${uuid}`, { method: 'PATCH', headers: { ...JSONAPI, ...basic('admin') }, body: JSON.stringify({ data: { type: 'node--article', id: uuid, attributes: { status } } }) })
+    async publish(status) {
+      const answer = await fetch(`${cms.url}/jsonapi/node/article/${uuid}`, {
+        method: 'PATCH',
+        headers: { ...JSONAPI, ...basic('admin') },
+        body: JSON.stringify({ data: { type: 'node--article', id: uuid, attributes: { status } } })
+      })
       if (answer.status !== 200) throw new Error(await answer.text())
     },
-    async edition () {
+    async edition() {
       const { status, body } = await other('POST', '/api/collection', {
-        type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], status: [{ value: false }], field_key: [{ value: `interleaved-${++count}` }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: [{ target_id: ARTICLE }]
+        type: [{ target_id: 'daily' }],
+        title: [{ value: 'Monday' }],
+        status: [{ value: false }],
+        field_key: [{ value: `interleaved-${++count}` }],
+        field_publisher_edition_type: [{ value: 'daily' }],
+        field_articles: [{ target_id: ARTICLE }]
       })
       if (status !== 201) throw new Error(JSON.stringify(body))
       return String(body.id[0].value)
@@ -96,7 +116,12 @@ interface Outcome extends Answer {
 }
 
 /** Closes an edition, and does something else before its request of some number goes on; undefined where it has fewer. */
-async function interleave (newsroom: Newsroom, { prepare, act, undo }: Act, at: number, close: (send: Send, edition: string) => Promise<Answer>): Promise<Outcome | undefined> {
+async function interleave(
+  newsroom: Newsroom,
+  { prepare, act, undo }: Act,
+  at: number,
+  close: (send: Send, edition: string) => Promise<Answer>
+): Promise<Outcome | undefined> {
   const edition = await newsroom.edition()
   await prepare?.(newsroom)
   const requests: string[] = []
@@ -116,20 +141,26 @@ async function interleave (newsroom: Newsroom, { prepare, act, undo }: Act, at: 
 const closeAtOnce = (send: Send, edition: string) => send('POST', `/api/collection/${edition}/close`, {})
 
 /** Looks first, and sets the status then. */
-async function lookAndSave (send: Send, edition: string): Promise<Answer> {
+async function lookAndSave(send: Send, edition: string): Promise<Answer> {
   const look = await send('GET', `/api/collection/${edition}/readiness`)
   return look.body.ready ? send('POST', `/api/collection/${edition}`, { status: [{ value: true }] }) : { status: 409, body: look.body }
 }
 
 /** What became of an act before each request of a close: its own outcomes, one after the other. */
-async function interleavings (newsroom: Newsroom, act: Act, close = closeAtOnce): Promise<Outcome[]> {
+async function interleavings(newsroom: Newsroom, act: Act, close = closeAtOnce): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  for (let outcome = await interleave(newsroom, act, 0, close); outcome; outcome = await interleave(newsroom, act, outcomes.length, close)) outcomes.push(outcome)
+  for (
+    let outcome = await interleave(newsroom, act, 0, close);
+    outcome;
+    outcome = await interleave(newsroom, act, outcomes.length, close)
+  ) {
+    outcomes.push(outcome)
+  }
   return outcomes
 }
 
 /** Whether an edition was closed over what had come at some request, before its save or the last look, and nobody was told. */
-function isClosedOver ({ status, body, requests }: Outcome, at: number): boolean {
+function isClosedOver({ status, body, requests }: Outcome, at: number): boolean {
   const end = Math.max(requests.indexOf('PATCH'), requests.lastIndexOf('GET with articles'))
   return status === 200 && at <= end && !(body.meta?.since?.length > 0)
 }
@@ -138,7 +169,8 @@ t.test('at each request of a close something else is done', async (t) => {
   const newsroom = await startNewsroom(t)
   // What an instance learns of the site first takes more requests.
   t.match(await closeAtOnce(newsroom.held, await newsroom.edition()), { status: 200, body: { meta: { since: [] } } })
-  const counts = (outcomes: Outcome[]) => `${outcomes.length} interleavings, ${outcomes.filter(({ status }) => status === 200).length} closed, ${outcomes.filter(({ body }) => body.meta?.since?.length > 0).length} told of what came`
+  const counts = (outcomes: Outcome[]) =>
+    `${outcomes.length} interleavings, ${outcomes.filter(({ status }) => status === 200).length} closed, ${outcomes.filter(({ body }) => body.meta?.since?.length > 0).length} told of what came`
 
   for (const name of ['lock', 'unpublish'] as const) {
     await t.test(`${name}: never closed over what was there when the look began, and what comes later is told`, async (t) => {
@@ -150,7 +182,9 @@ t.test('at each request of a close something else is done', async (t) => {
         if (at <= looks) t.match([status, body], [409, { code: 'NOT_READY', blockers: [Object] }], what)
         else t.match(status, saves >= 0 ? 200 : 409, what)
         t.notOk(isClosedOver(outcomes[at]!, at), what)
-        if (body.meta?.since.length > 0) t.match(body.meta.since, [{ code: name === 'lock' ? 'LOCKED' : 'ARTICLE_HIDDEN', entityId: String(ARTICLE) }], what)
+        if (body.meta?.since.length > 0) {
+          t.match(body.meta.since, [{ code: name === 'lock' ? 'LOCKED' : 'ARTICLE_HIDDEN', entityId: String(ARTICLE) }], what)
+        }
       }
       t.ok(outcomes.some(({ status }) => status === 409) && outcomes.some(({ body }) => body.meta?.since.length > 0))
     })
@@ -171,7 +205,11 @@ t.test('at each request of a close something else is done', async (t) => {
     const outcomes = await interleavings(newsroom, acts.close)
     t.comment(counts(outcomes))
     for (const [at, outcome] of outcomes.entries()) {
-      t.match([outcome.status, outcome.acted], [200, { status: 200, body: { data: { status: [{ value: true }] }, meta: { since: [] } } }], `before ${outcome.requests[at]}, request ${at + 1}`)
+      t.match(
+        [outcome.status, outcome.acted],
+        [200, { status: 200, body: { data: { status: [{ value: true }] }, meta: { since: [] } } }],
+        `before ${outcome.requests[at]}, request ${at + 1}`
+      )
     }
   })
 

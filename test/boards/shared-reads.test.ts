@@ -14,9 +14,19 @@ const EDITION = { id: [{ value: 1 }], field_articles: [{ target_id: 4, target_ty
 t.test('an answer serves all who are the same to the CMS, for its time', async (t) => {
   let [now, count] = [0, 0]
   const share = createSharedReads<string>(() => now)
-  const join = (id: string, caller: Caller, lastsMs: number) => share(id, caller, lastsMs, async ({ authorization = 'nobody' }) => `${id} ${authorization} ${++count}`)
-  const [ada, other, ben] = [join('1', { 'x-request-id': 'a' }, 100), join('1', { 'x-request-id': 'b' }, 100), join('1', { authorization: 'ben' }, 100)]
-  t.strictSame(await Promise.all([ada, other, ben, join('2', {}, 100)].map(({ ask }) => ask())), ['1 nobody 1', '1 nobody 1', '1 ben 2', '2 nobody 3'])
+  const join = (id: string, caller: Caller, lastsMs: number) =>
+    share(id, caller, lastsMs, async ({ authorization = 'nobody' }) => `${id} ${authorization} ${++count}`)
+  const [ada, other, ben] = [
+    join('1', { 'x-request-id': 'a' }, 100),
+    join('1', { 'x-request-id': 'b' }, 100),
+    join('1', { authorization: 'ben' }, 100)
+  ]
+  t.strictSame(await Promise.all([ada, other, ben, join('2', {}, 100)].map(({ ask }) => ask())), [
+    '1 nobody 1',
+    '1 nobody 1',
+    '1 ben 2',
+    '2 nobody 3'
+  ])
   t.equal(await join('1', { 'accept-language': 'de' }, 100).ask(), '1 nobody 4', 'the CMS answers in a language')
   now = 99
   t.equal(await other.ask(), '1 nobody 1')
@@ -38,47 +48,59 @@ t.test('watchers of one board ask the CMS once in a heartbeat, and each with his
   const asked: Record<string, number> = {}
   let isRefused = false
   const editions = {
-    async bare (_id: string, { authorization = 'service' }: Caller) {
+    async bare(_id: string, { authorization = 'service' }: Caller) {
       asked[authorization] = (asked[authorization] ?? 0) + 1
       if (isRefused && authorization === 'ben') throw new Failure('CMS_FORBIDDEN', 'no longer yours')
       return EDITION
     }
   }
   const boards = createBoards({ locks, editions, model: contentModel({}) })
-  const callers: Caller[] = [...Array.from({ length: 20 }, (_, n) => ({ 'x-request-id': String(n) })), { authorization: 'ben' }, { authorization: 'ada' }]
+  const callers: Caller[] = [
+    ...Array.from({ length: 20 }, (_, n) => ({ 'x-request-id': String(n) })),
+    { authorization: 'ben' },
+    { authorization: 'ada' }
+  ]
   const began = performance.now()
   const watchers = await Promise.all(callers.map((caller) => boards.watch('1', caller)))
   /** Each takes this many heartbeats, or all until the end. */
-  const beats = (count: number) => Promise.all(watchers.map(async ({ next }) => {
-    let batch
-    for (let seen = 0; seen < count && (batch = await next()) !== undefined;) if (batch[0]!.event === 'heartbeat') seen++
-    return batch !== undefined
-  }))
+  const beats = (count: number) =>
+    Promise.all(
+      watchers.map(async ({ next }) => {
+        let batch
+        for (let seen = 0; seen < count && (batch = await next()) !== undefined;) if (batch[0]!.event === 'heartbeat') seen++
+        return batch !== undefined
+      })
+    )
   t.notOk((await beats(3)).includes(false))
   const most = Math.ceil((performance.now() - began) / heartbeatMs / 0.9)
   t.ok(asked['service']! - 20 <= most, `${asked['service']! - 20} of at most ${most}, beside the first of each`)
   t.ok(asked['service']! > 20 && asked['ben']! > 1 && asked['ada']! > 1)
   isRefused = true
-  t.strictSame(await beats(2), callers.map(({ authorization }) => authorization !== 'ben'), 'who is refused ends, and nobody else')
+  t.strictSame(
+    await beats(2),
+    callers.map(({ authorization }) => authorization !== 'ben'),
+    'who is refused ends, and nobody else'
+  )
   t.equal(locks.feed.counts().watchers, 21)
 })
 
 t.test('a watcher who hangs up while the CMS is asked for all ends nobody else', async (t) => {
   const feed = {
-    async watch () {
+    async watch() {
       const batches = [[{ event: 'snapshot', locks: [] }], [{ event: 'heartbeat' }]]
-      return { heartbeatMs: 100_000, next: async () => batches.shift(), leave () {} }
+      return { heartbeatMs: 100_000, next: async () => batches.shift(), leave() {} }
     }
   }
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let reads = 0
   const editions = {
-    bare: (_id: string, caller: Caller) => inCall(caller, { requests: 1, ms: 10_000, lookUpMs: 10_000, memory: createAnswerMemory() }, async () => {
-      if (++reads <= 2) return EDITION
-      asked.resolve()
-      await answered.promise
-      return EDITION
-    })
+    bare: (_id: string, caller: Caller) =>
+      inCall(caller, { requests: 1, ms: 10_000, lookUpMs: 10_000, memory: createAnswerMemory() }, async () => {
+        if (++reads <= 2) return EDITION
+        asked.resolve()
+        await answered.promise
+        return EDITION
+      })
   }
   const answers = [1, 2].map(() => Object.assign(new EventEmitter(), { destroyed: false }))
   const callers = answers.map((answer) => {
@@ -91,7 +113,11 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
   for (const { next } of watchers) t.match(await next(), [{ event: 'snapshot' }])
   const beats = watchers.map(({ next }) => next())
   await asked.promise
-  t.strictSame(answers.map((answer) => answer.listenerCount('close')), [0, 0], 'it does not end with a caller')
+  t.strictSame(
+    answers.map((answer) => answer.listenerCount('close')),
+    [0, 0],
+    'it does not end with a caller'
+  )
   watchers[0]!.leave()
   answered.resolve()
   t.strictSame(await Promise.all(beats), [undefined, [{ event: 'heartbeat' }]])
@@ -100,10 +126,10 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
 t.test('after a save the next heartbeat asks anew', async (t) => {
   const [heartbeat, saved] = [[{ event: 'heartbeat' }], [{ event: 'saved', saved: { fields: ['title'] } }]]
   const batches = [heartbeat, heartbeat, saved, heartbeat]
-  const locks = { feed: { watch: async () => ({ heartbeatMs: 100_000, next: async () => batches.shift(), leave () {} }) } }
+  const locks = { feed: { watch: async () => ({ heartbeatMs: 100_000, next: async () => batches.shift(), leave() {} }) } }
   let reads = 0
   const editions = {
-    async bare () {
+    async bare() {
       reads++
       return EDITION
     }

@@ -10,7 +10,7 @@ const NEVER = 1_000_000_000
 const Word = Type.Object({ word: Type.String() })
 
 /** Waits for something that becomes true. */
-async function until (isTrue: () => boolean): Promise<void> {
+async function until(isTrue: () => boolean): Promise<void> {
   for (const end = performance.now() + 10_000; !isTrue();) {
     if (performance.now() > end) throw new Error('it did not come')
     await sleep(2)
@@ -18,11 +18,19 @@ async function until (isTrue: () => boolean): Promise<void> {
 }
 
 /** An instance's bus, with what it has heard; closed with the test. */
-function join (t: Test, wire: Wire, options: Partial<BusOptions> = {}) {
+function join(t: Test, wire: Wire, options: Partial<BusOptions> = {}) {
   const heard: string[] = []
   const changes: boolean[] = []
-  const bus = createBus({ wire, onChange: (isUp) => { changes.push(isUp) }, ...options })
-  const tell = bus.topic('words', Word, ({ word }) => { heard.push(word) })
+  const bus = createBus({
+    wire,
+    onChange: (isUp) => {
+      changes.push(isUp)
+    },
+    ...options
+  })
+  const tell = bus.topic('words', Word, ({ word }) => {
+    heard.push(word)
+  })
   t.teardown(bus.close)
   return { bus, tell, heard, changes }
 }
@@ -59,7 +67,9 @@ t.test('what is foreign, of another version, malformed or too large is ignored a
 t.test('a listener that fails stops nothing', async (t) => {
   const hub = createHub()
   const [one, two] = [join(t, hub.wire(), { beatMs: NEVER }), join(t, hub.wire(), { beatMs: NEVER })] as const
-  two.bus.topic('words', Word, () => { throw new RangeError('too deep') })
+  two.bus.topic('words', Word, () => {
+    throw new RangeError('too deep')
+  })
   for (const { bus } of [one, two]) bus.start()
   one.tell({ word: 'news' })
   t.equal(two.bus.counts().ignored, 1)
@@ -69,7 +79,11 @@ t.test('a message that is too long is not sent, nor one too many', async (t) => 
   const hub = createHub()
   const wire = hub.wire()
   let isFull = false
-  const { bus, tell } = join(t, { ...wire, send: (text) => isFull && !text.includes('"beat"') ? new Promise(() => {}) : wire.send(text) }, { beatMs: NEVER })
+  const { bus, tell } = join(
+    t,
+    { ...wire, send: (text) => (isFull && !text.includes('"beat"') ? new Promise(() => {}) : wire.send(text)) },
+    { beatMs: NEVER }
+  )
   bus.start()
   t.equal(tell({ word: 'x'.repeat(16_384) }), false)
   isFull = true
@@ -83,7 +97,9 @@ t.test('a bus is down as long as it is cut off, and up when its beats come back'
   const hub = createHub()
   const { bus, tell, changes } = join(t, hub.wire(), { beatMs: NEVER })
   let calls = 0
-  bus.onChange(() => { calls++ })
+  bus.onChange(() => {
+    calls++
+  })
   bus.start()
   hub.cut(true)
   t.strictSame([bus.isUp(), bus.roundTripMs(), tell({ word: 'lost' })], [false, undefined, false])
@@ -99,16 +115,20 @@ t.test('a bus that swallows its beats, or takes too long for them, is down', asy
   const wire = hub.wire()
   let fate: 'goes' | 'swallowed' | 'slow' = 'goes'
   let received: (text: string) => void
-  const { bus } = join(t, {
-    ...wire,
-    open (receive, connected) {
-      received = receive
-      wire.open((text) => {
-        if (fate === 'goes') received(text)
-        if (fate === 'slow') setTimeout(received, 300, text)
-      }, connected)
-    }
-  }, { beatMs: 150 })
+  const { bus } = join(
+    t,
+    {
+      ...wire,
+      open(receive, connected) {
+        received = receive
+        wire.open((text) => {
+          if (fate === 'goes') received(text)
+          if (fate === 'slow') setTimeout(received, 300, text)
+        }, connected)
+      }
+    },
+    { beatMs: 150 }
+  )
   bus.start()
   await until(() => bus.isUp())
   for (const each of ['swallowed', 'slow'] as const) {
@@ -123,7 +143,17 @@ t.test('a bus that swallows its beats, or takes too long for them, is down', asy
 t.test('a message that was not taken is counted as lost', async (t) => {
   const hub = createHub()
   const wire = hub.wire()
-  const { bus, tell } = join(t, { ...wire, send: async (text) => { if (text.includes('"words"')) throw new Error('full'); await wire.send(text) } }, { beatMs: NEVER })
+  const { bus, tell } = join(
+    t,
+    {
+      ...wire,
+      send: async (text) => {
+        if (text.includes('"words"')) throw new Error('full')
+        await wire.send(text)
+      }
+    },
+    { beatMs: NEVER }
+  )
   bus.start()
   t.equal(tell({ word: 'x' }), true)
   await until(() => bus.counts().lost === 1)
@@ -134,10 +164,17 @@ t.test('an instance that falls silent without a goodbye is missed, until it is h
   const hub = createHub()
   const { wire, cut } = cuttable(hub.wire())
   const counts: number[] = []
-  const here = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  const here = join(t, hub.wire(), {
+    beatMs: 30,
+    onSilence: (silent) => {
+      counts.push(silent)
+    }
+  })
   const there = join(t, wire, { beatMs: 30 })
   let calls = 0
-  here.bus.onChange(() => { calls++ })
+  here.bus.onChange(() => {
+    calls++
+  })
   for (const { bus } of [here, there]) bus.start()
   await until(() => here.bus.hearsAll())
   await sleep(200)
@@ -172,7 +209,12 @@ t.test('a silent instance is forgotten after a while', async (t) => {
 t.test('an instance that was cut off itself misses nobody at once', async (t) => {
   const hub = createHub()
   const counts: number[] = []
-  const here = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  const here = join(t, hub.wire(), {
+    beatMs: 30,
+    onSilence: (silent) => {
+      counts.push(silent)
+    }
+  })
   const there = join(t, hub.wire(), { beatMs: 30 })
   for (const { bus } of [here, there]) bus.start()
   await sleep(200)
@@ -187,7 +229,12 @@ t.test('an instance that was cut off itself misses nobody at once', async (t) =>
 t.test('invented beats and goodbyes change nothing, however many there are', async (t) => {
   const hub = createHub()
   const counts: number[] = []
-  const { bus } = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  const { bus } = join(t, hub.wire(), {
+    beatMs: 30,
+    onSilence: (silent) => {
+      counts.push(silent)
+    }
+  })
   bus.start()
   const say = (from: string, topic: string, body: unknown) => hub.deliver(JSON.stringify({ v: 1, from, topic, body }))
   for (let index = 0; index < 3000; index++) say(`n${index}`, 'beat', 'x')

@@ -21,8 +21,12 @@ t.test('what one instance has saved, or was refused for a caller, ends the copie
   for (const app of [one, two]) addresses.push(await app.listen({ host: '127.0.0.1', port: 0 }))
   await until(() => [one, two].every((app) => app.readings.get('quoin_bus_up')!.read() === 1), 'the bus')
   const read = (as: string, url = path) => two.inject({ url, headers: basic(as) })
-  const away = () => { cms.behave = () => ({ status: 503, body: 'maintenance' }) }
-  const back = () => { cms.behave = () => undefined }
+  const away = () => {
+    cms.behave = () => ({ status: 503, body: 'maintenance' })
+  }
+  const back = () => {
+    cms.behave = () => undefined
+  }
 
   const keep = async () => {
     back()
@@ -38,27 +42,38 @@ t.test('what one instance has saved, or was refused for a caller, ends the copie
   t.ok(await isCopied(), 'there is a copy')
   const { next } = await openEvents(t, `${addresses[1]}/api/cloud/data-state/publisher_container/${id}/events`)
   await next()
-  const saved = await one.inject({ method: 'POST', url: path, headers: basic('editor2'), payload: { title: [{ value: 'From the other' }] } })
+  const saved = await one.inject({
+    method: 'POST',
+    url: path,
+    headers: basic('editor2'),
+    payload: { title: [{ value: 'From the other' }] }
+  })
   t.equal(saved.statusCode, 200)
   t.match(await next(), { event: 'saved', data: { entityId: String(id), fields: Array } }, 'who watches the edition there is told')
-  for (const end = performance.now() + 20_000; await isCopied() && performance.now() < end;) await sleep(20)
+  for (const end = performance.now() + 20_000; (await isCopied()) && performance.now() < end;) await sleep(20)
   t.notOk(await isCopied(), 'a save ends it')
 
   await keep()
   t.equal((await read('editor2')).statusCode, 200)
   t.ok(await isCopied())
-  cms.behave = ({ path }) => path.includes('publisher_container') ? { status: 403, headers: { 'content-type': 'application/vnd.api+json' }, body: { errors: [{ status: '403', detail: 'x' }] } } : undefined
+  cms.behave = ({ path }) =>
+    path.includes('publisher_container')
+      ? { status: 403, headers: { 'content-type': 'application/vnd.api+json' }, body: { errors: [{ status: '403', detail: 'x' }] } }
+      : undefined
   t.equal((await one.inject({ method: 'GET', url: path, headers: basic('editor2') })).statusCode, 403)
-  for (const end = performance.now() + 20_000; await isCopied('editor2') && performance.now() < end;) await sleep(20)
+  for (const end = performance.now() + 20_000; (await isCopied('editor2')) && performance.now() < end;) await sleep(20)
   t.notOk(await isCopied('editor2'), 'a refusal ends it')
   t.ok(await isCopied('editor'), 'for the one who was refused')
 
   await keep()
   t.equal((await read('editor2')).statusCode, 200)
   t.ok(await isCopied('editor2'))
-  cms.behave = ({ path }) => path.endsWith('/publisher_container/special') ? { status: 403, headers: { 'content-type': 'application/vnd.api+json' }, body: { errors: [{ status: '403', detail: 'x' }] } } : undefined
+  cms.behave = ({ path }) =>
+    path.endsWith('/publisher_container/special')
+      ? { status: 403, headers: { 'content-type': 'application/vnd.api+json' }, body: { errors: [{ status: '403', detail: 'x' }] } }
+      : undefined
   t.equal((await one.inject({ method: 'GET', url: '/api/collections/special', headers: basic('editor2') })).statusCode, 403)
-  for (const end = performance.now() + 20_000; await isCopied('editor2') && performance.now() < end;) await sleep(20)
+  for (const end = performance.now() + 20_000; (await isCopied('editor2')) && performance.now() < end;) await sleep(20)
   t.notOk(await isCopied('editor2'), 'so does a refusal of more than one edition')
   t.ok(await isCopied('editor'))
 })

@@ -14,7 +14,12 @@ t.test('the log and a metric say that an instance fell silent on the bus, and th
 
   const { wire } = await openRedis(url, 'quoin:DataState:test', () => {})
   const isHere = Promise.withResolvers<void>()
-  wire.open(() => {}, (isConnected) => { if (isConnected) isHere.resolve() })
+  wire.open(
+    () => {},
+    (isConnected) => {
+      if (isConnected) isHere.resolve()
+    }
+  )
   t.teardown(() => wire.close())
   await isHere.promise
   const say = (topic: string) => wire.send(JSON.stringify({ v: 1, from: 'peer', topic, body: 'x' }))
@@ -25,7 +30,9 @@ t.test('the log and a metric say that an instance fell silent on the bus, and th
   await until(() => silent() === 1, 'silence')
   await say('bye')
   await until(() => silent() === 0, 'the goodbye')
-  const lines = logged().map(({ msg }) => msg as string).filter((msg) => /silent/.test(msg))
+  const lines = logged()
+    .map(({ msg }) => msg as string)
+    .filter((msg) => /silent/.test(msg))
   t.equal(lines.length, 2)
   t.match(lines[0], /^instances have fallen silent on the bus without a goodbye/)
   t.match(lines[1], /^no instance is silent/)

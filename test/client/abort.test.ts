@@ -11,7 +11,7 @@ t.beforeEach(() => Promise.all(['7', '8'].map((uid) => app.inject({ method: 'DEL
 const present = async () => (await seat().locks.list(node)).map(({ userData, payload }) => [userData.uid, payload])
 
 /** A signal, and what aborts it. */
-function aborter () {
+function aborter() {
   const controller = new AbortController()
   return { signal: controller.signal, abort: () => controller.abort(reason) }
 }
@@ -29,7 +29,10 @@ for (const verb of ['acquire', 'overwrite'] as const) {
     go()
     await until(() => time.waits().length)
     t.strictSame(await present(), [['7', 'Harbour']], 'it was granted')
-    t.match(wire.sent.map(({ method }) => method), [verb === 'acquire' ? 'POST' : 'PUT', 'DELETE'])
+    t.match(
+      wire.sent.map(({ method }) => method),
+      [verb === 'acquire' ? 'POST' : 'PUT', 'DELETE']
+    )
     time.pass(1000)
     await until(async () => (await present()).length === 0)
     t.strictSame(time.waits(), [], 'it is not renewed')
@@ -72,14 +75,20 @@ for (const verb of ['acquire', 'overwrite'] as const) {
   t.test(`an aborted ${verb} does not cost the page the lock that it has of the field`, async (t) => {
     const { locks, wire } = seat(anna)
     const heard: QuoinError[] = []
-    const held = await locks.acquire(title, { onLost: (error) => { heard.push(error) } })
+    const held = await locks.acquire(title, {
+      onLost: (error) => {
+        heard.push(error)
+      }
+    })
     await held.save('typed')
     const { length } = wire.sent
     const { signal, abort } = aborter()
     // An acquire is refused first, since the user has the lock already; it looks at the lock, and takes it in a new version.
     const requests = verb === 'acquire' ? 3 : 1
     let go = () => {}
-    const block = () => { go = wire.block() }
+    const block = () => {
+      go = wire.block()
+    }
     if (requests === 1) block()
     const lock = failureOf(locks[verb](title, { payload: 'typed', signal }))
     await until(() => {
@@ -122,7 +131,11 @@ t.test('who acquires again, as a page does that is shown twice, has the lock of 
   const { signal, abort } = aborter()
   const first = failureOf(locks.acquire(title, { signal }))
   abort()
-  const held = await locks.acquire(title, { onLost: (error) => { heard.push(error) } })
+  const held = await locks.acquire(title, {
+    onLost: (error) => {
+      heard.push(error)
+    }
+  })
   t.equal(await first, reason)
   await new Promise((resolve) => setTimeout(resolve, 100))
   await held.save('typed')
@@ -142,7 +155,11 @@ t.test('an aborted save waits no longer, and its text gives way to the one befor
   go()
   await until(() => wire.sent.length === 3)
   await until(async () => (await present())[0]![1] === 'stored')
-  t.strictSame(wire.sent.slice(1).map(({ body }) => body.payload), ['a', 'stored'], 'what was on its way got there, and is put right')
+  t.strictSame(
+    wire.sent.slice(1).map(({ body }) => body.payload),
+    ['a', 'stored'],
+    'what was on its way got there, and is put right'
+  )
   const gone = aborter()
   gone.abort()
   t.equal(await failureOf(held.save('abc', gone)), reason)
@@ -194,7 +211,11 @@ t.test('what is followed is followed until its signal is aborted', async (t) => 
   const { locks, editions } = createClient({ url, user: anna, EventSource })
   const { signal, abort } = aborter()
   let heard = 0
-  const listener = { locks: () => { heard++ } }
+  const listener = {
+    locks: () => {
+      heard++
+    }
+  }
   locks.subscribe(node, listener, { signal })
   await until(() => heard === 1)
   abort()

@@ -11,16 +11,32 @@ import { createHttp } from '../../packages/client/src/http.ts'
 import { anna, ben, createTime, createWire, failureOf, until, type Fate } from './fixtures.ts'
 
 /** The application in front of a sample CMS, and its clients. */
-async function newsroom (t: Test, env: Record<string, string> = {}): Promise<{ cms: Cms, url: string, seat: (user?: { uid: string, name: string }) => Client }> {
+async function newsroom(
+  t: Test,
+  env: Record<string, string> = {}
+): Promise<{ cms: Cms; url: string; seat: (user?: { uid: string; name: string }) => Client }> {
   const { endpoint } = await startEngine(t, 'dynalite')
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
-  const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', ...env })
+  const app = await build(t, {
+    DYNAMODB_ENDPOINT: endpoint,
+    CMS_URL: await cms.listen(),
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor',
+    EVENTS_POLL_MS: '100',
+    ...env
+  })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return { cms, url, seat: (user) => createClient({ url, EventSource, ...(user && { user }) }) }
 }
 
-const monday = (key: string) => ({ title: [{ value: 'Monday' }], field_key: [{ value: key }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: [{ target_id: 4 }] })
+const monday = (key: string) => ({
+  title: [{ value: 'Monday' }],
+  field_key: [{ value: key }],
+  field_publisher_edition_type: [{ value: 'daily' }],
+  field_articles: [{ target_id: 4 }]
+})
 
 t.test('editions are created, read, changed and listed', async (t) => {
   const { seat, url } = await newsroom(t)
@@ -32,9 +48,18 @@ t.test('editions are created, read, changed and listed', async (t) => {
   t.strictSame(await editions.read(String(made.edition['uuid']![0]!['value'])), made)
   const late = await editions.update(id, { title: [{ value: 'Monday, late' }] }, { ifMatch: made.etag })
   t.match(late.edition, { title: [{ value: 'Monday, late' }] })
-  t.match(await failureOf(editions.update(id, { title: [{ value: 'x' }] }, { ifMatch: made.etag })), { name: 'QuoinError', status: 412, code: 'PRECONDITION_FAILED' })
+  t.match(await failureOf(editions.update(id, { title: [{ value: 'x' }] }, { ifMatch: made.etag })), {
+    name: 'QuoinError',
+    status: 412,
+    code: 'PRECONDITION_FAILED'
+  })
   t.match(await editions.update(id, { title: [{ value: 'Monday, later' }] }), { edition: { title: [{ value: 'Monday, later' }] } })
-  t.match(await failureOf(editions.update(id, { field_page_count: [{ value: -1 }] })), { status: 422, code: 'UNPROCESSABLE', message: /field_page_count/, body: { violations: [{ path: 'field_page_count.0.value' }] } })
+  t.match(await failureOf(editions.update(id, { field_page_count: [{ value: -1 }] })), {
+    status: 422,
+    code: 'UNPROCESSABLE',
+    message: /field_page_count/,
+    body: { violations: [{ path: 'field_page_count.0.value' }] }
+  })
   const behindProxy = createClient({
     url,
     fetch: async (input, init) => {
@@ -43,7 +68,11 @@ t.test('editions are created, read, changed and listed', async (t) => {
     }
   })
   const { etag } = await behindProxy.editions.read(id)
-  t.match(await behindProxy.editions.update(id, { title: [{ value: 'Monday, latest' }] }, { ifMatch: etag }), { edition: { title: [{ value: 'Monday, latest' }] } }, 'a proxy that compresses makes it weak')
+  t.match(
+    await behindProxy.editions.update(id, { title: [{ value: 'Monday, latest' }] }, { ifMatch: etag }),
+    { edition: { title: [{ value: 'Monday, latest' }] } },
+    'a proxy that compresses makes it weak'
+  )
   const stripped = createClient({ url, fetch: async (input, init) => new Response((await fetch(input, init)).body) })
   t.match(await stripped.editions.read(id), { etag: undefined }, 'where a proxy leaves it out')
   t.match(await failureOf(editions.read(999999)), { status: 404, code: 'NOT_FOUND' })
@@ -54,15 +83,28 @@ t.test('editions are created, read, changed and listed', async (t) => {
 t.test('articles are inserted, moved and removed', async (t) => {
   const { seat } = await newsroom(t)
   const { editions } = seat()
-  const { edition: { id: [id] = [] } } = await editions.create('daily', monday('order'))
+  const {
+    edition: { id: [id] = [] }
+  } = await editions.create('daily', monday('order'))
   const number = Number(id!['value'])
-  const both = await editions.arrange(number, [{ op: 'insert', article: { target_id: 7 }, before: { target_id: 4 } }, { op: 'remove', article: { target_id: 9 } }])
-  t.match(both, { edition: { field_articles: [{ target_id: 7 }, { target_id: 4 }] }, etag: String, operations: [{ outcome: 'done' }, { outcome: 'already' }] })
+  const both = await editions.arrange(number, [
+    { op: 'insert', article: { target_id: 7 }, before: { target_id: 4 } },
+    { op: 'remove', article: { target_id: 9 } }
+  ])
+  t.match(both, {
+    edition: { field_articles: [{ target_id: 7 }, { target_id: 4 }] },
+    etag: String,
+    operations: [{ outcome: 'done' }, { outcome: 'already' }]
+  })
   const swap = [{ op: 'move' as const, article: { target_id: 7 }, at: 'end' as const }]
   const { etag } = await editions.arrange(number, swap, { field: 'field_articles', ifMatch: both.etag })
   t.not(etag, both.etag)
   t.match(await failureOf(editions.arrange(number, swap, { ifMatch: both.etag })), { status: 412, code: 'PRECONDITION_FAILED' })
-  t.match(await failureOf(editions.arrange(number, [{ op: 'move', article: { target_id: 9 }, at: 'start' }])), { status: 409, code: 'ORDER_CONFLICT', body: { order: [{ target_id: 4 }, { target_id: 7 }] } })
+  t.match(await failureOf(editions.arrange(number, [{ op: 'move', article: { target_id: 9 }, at: 'start' }])), {
+    status: 409,
+    code: 'ORDER_CONFLICT',
+    body: { order: [{ target_id: 4 }, { target_id: 7 }] }
+  })
 })
 
 t.test('a search is read page by page, as far as it is wanted', async (t) => {
@@ -75,7 +117,13 @@ t.test('a search is read page by page, as far as it is wanted', async (t) => {
   t.ok(pages.length > 1 && found.length > 5, `${found.length} on ${pages.length} pages`)
   t.equal(new Set(found.map(({ id }) => id![0]!['value'])).size, found.length)
   t.ok(found.every(({ title }) => /november/i.test(String(title![0]!['value']))))
-  t.match(pages.map(({ offset, limit, hasMore }) => [offset, limit, hasMore]), [[0, 5, true], [5, 5, true]])
+  t.match(
+    pages.map(({ offset, limit, hasMore }) => [offset, limit, hasMore]),
+    [
+      [0, 5, true],
+      [5, 5, true]
+    ]
+  )
   t.equal(pages.at(-1)!.hasMore, false)
   const { value: page } = await editions.search().next()
   t.match(page, { editions: { length: 20 }, limit: 20, offset: 0, hasMore: true })
@@ -98,7 +146,11 @@ t.test('pages that hold fewer than were asked for follow each other all the same
       const { searchParams } = new URL(String(url))
       asked.push(`${searchParams.get('offset')}`)
       const offset = Number(searchParams.get('offset'))
-      return Response.json({ data: [], meta: { limit: 500, offset, hasMore: offset < 1000, total: null }, links: { ...(offset < 1000 && { next: '/next' }) } })
+      return Response.json({
+        data: [],
+        meta: { limit: 500, offset, hasMore: offset < 1000, total: null },
+        links: { ...(offset < 1000 && { next: '/next' }) }
+      })
     }
   })
   for await (const page of editions.search({ limit: 2000 })) t.equal(page.limit, 500)
@@ -151,7 +203,16 @@ t.test('the lock board is read, and followed', async (t) => {
   t.strictSame(await editions.locks(id), { locks: [], entities: 2, count: 0 })
   const heard: LockView[][] = []
   const told: Saved[] = []
-  t.teardown(editions.subscribe(id, { locks: (locks) => { heard.push(locks) }, saved: (saved) => { told.push(saved) } }))
+  t.teardown(
+    editions.subscribe(id, {
+      locks: (locks) => {
+        heard.push(locks)
+      },
+      saved: (saved) => {
+        told.push(saved)
+      }
+    })
+  )
   await until(() => heard.length)
   const held = await seat(anna).locks.acquire({ type: 'node', id: '4', fieldName: 'title' })
   await until(() => heard.length === 2)
@@ -168,7 +229,17 @@ t.test('a page of a search is followed', async (t) => {
   const { editions } = seat()
   const heard: LockView[][] = []
   const told: Saved[] = []
-  const stop = editions.watch({ q: 'followed', limit: 5 }, { locks: (locks) => { heard.push(locks) }, saved: (saved) => { told.push(saved) } })
+  const stop = editions.watch(
+    { q: 'followed', limit: 5 },
+    {
+      locks: (locks) => {
+        heard.push(locks)
+      },
+      saved: (saved) => {
+        told.push(saved)
+      }
+    }
+  )
   t.teardown(stop)
   await until(() => heard.length)
   const { edition } = await editions.create('daily', { ...monday('followed'), title: [{ value: 'The followed one' }] })
@@ -188,9 +259,19 @@ t.test('a save over a field that somebody else has locked is refused, with the l
   const [first, second] = [seat(anna), seat(ben)]
   const field = { type: 'publisher_container', id: '1', fieldName: 'title' }
   await first.locks.acquire(field)
-  t.match(await failureOf(second.editions.update(1, { title: [{ value: "Ben's" }] })), { status: 423, code: 'FIELD_LOCKED', message: 'Nothing was saved: title is locked by Anna', lock: undefined, locks: [{ fieldName: 'title', userData: anna }] })
+  t.match(await failureOf(second.editions.update(1, { title: [{ value: "Ben's" }] })), {
+    status: 423,
+    code: 'FIELD_LOCKED',
+    message: 'Nothing was saved: title is locked by Anna',
+    lock: undefined,
+    locks: [{ fieldName: 'title', userData: anna }]
+  })
   t.match(await first.editions.update(1, { title: [{ value: "Anna's" }] }), { edition: { title: [{ value: "Anna's" }] } })
-  t.match(await failureOf(seat({ uid: 'Bénédicte', name: '' }).editions.update(1, { title: [{ value: 'x' }] })), { status: 423 }, 'a uid that no header field can carry is nobody')
+  t.match(
+    await failureOf(seat({ uid: 'Bénédicte', name: '' }).editions.update(1, { title: [{ value: 'x' }] })),
+    { status: 423 },
+    'a uid that no header field can carry is nobody'
+  )
 })
 
 t.test('a create whose outcome is not known is sent again with the same key, and makes one edition', async (t) => {
@@ -225,7 +306,11 @@ t.test('a create is given up after three tries, and after one where the outcome 
   const { url } = await newsroom(t)
   {
     const { time, wire, editions } = retrying(url)
-    wire.fates.push('down', 'down', new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } }))
+    wire.fates.push(
+      'down',
+      'down',
+      new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } })
+    )
     const made = failureOf(editions.create('daily', monday('lost'), { idempotencyKey: 'mine' }))
     for (let pause = 0; pause < 2; pause++) {
       await until(() => time.waits().length)
@@ -242,7 +327,11 @@ t.test('a create is given up after three tries, and after one where the outcome 
   t.equal(time.waits()[0], 7000, 'Retry-After is kept')
   time.pass(7000)
   t.match(await late, { edition: { field_key: [{ value: 'late' }] } })
-  const certain: Fate[] = [new Response('{"code":"CMS_UNAVAILABLE","message":"x"}', { status: 503 }), new Response('{"code":"UNPROCESSABLE","message":"x"}', { status: 422 }), new Response('<html>', { status: 404 })]
+  const certain: Fate[] = [
+    new Response('{"code":"CMS_UNAVAILABLE","message":"x"}', { status: 503 }),
+    new Response('{"code":"UNPROCESSABLE","message":"x"}', { status: 422 }),
+    new Response('<html>', { status: 404 })
+  ]
   for (const fate of certain) {
     const { wire, editions } = retrying(url)
     wire.fates.push(fate)
@@ -254,7 +343,9 @@ t.test('a create is given up after three tries, and after one where the outcome 
 t.test('every save is sent again under its key, and saved once', async (t) => {
   const { cms, url } = await newsroom(t)
   const { editions: desk } = createClient({ url })
-  const { edition: { id: [id] = [] } } = await desk.create('daily', { ...monday('often'), status: [{ value: false }] })
+  const {
+    edition: { id: [id] = [] }
+  } = await desk.create('daily', { ...monday('often'), status: [{ value: false }] })
   const number = Number(id!['value'])
   const keys = new Set<string>()
   for (const save of [
@@ -282,7 +373,10 @@ t.test('while the lock store is away a save goes without a key, once', async (t)
   const { wire, editions } = retrying(url)
   wire.fates.push(away)
   t.match(await editions.update(1, { title: [{ value: 'Late' }] }), { edition: { title: [{ value: 'Late' }] } })
-  t.strictSame(wire.sent.map(({ headers }) => headers['idempotency-key'] === undefined), [false, true])
+  t.strictSame(
+    wire.sent.map(({ headers }) => headers['idempotency-key'] === undefined),
+    [false, true]
+  )
   wire.fates.push(new Response('{"code":"STORE_UNAVAILABLE","message":"x"}', { status: 503 }), 'down')
   t.match(await failureOf(editions.update(1, { title: [{ value: 'Later' }] })), { code: 'UNREACHABLE' })
   t.equal(wire.sent.length, 4)
@@ -312,15 +406,24 @@ t.test('every call that is aborted ends with the reason', async (t) => {
   const entity = { type: 'node', id: '42' }
   const field = { ...entity, fieldName: 'title' }
   const calls = [
-    locks.acquire(field, options), locks.overwrite(field, options), locks.release(field, options), locks.list(entity, options), locks.drafts(entity, options), locks.discard(entity, options),
-    editions.update(60, { title: [{ value: 'x' }] }, options), editions.read(60, options), editions.bundles(options), editions.types(options), editions.locks(60, options)
+    locks.acquire(field, options),
+    locks.overwrite(field, options),
+    locks.release(field, options),
+    locks.list(entity, options),
+    locks.drafts(entity, options),
+    locks.discard(entity, options),
+    editions.update(60, { title: [{ value: 'x' }] }, options),
+    editions.read(60, options),
+    editions.bundles(options),
+    editions.types(options),
+    editions.locks(60, options)
   ]
   for (const failure of await Promise.all(calls.map((call) => failureOf(call)))) t.equal(failure, reason)
   t.strictSame(await locks.list(entity), [])
 })
 
 /** Editions of a client whose requests may get lost, and whose time is the test's. */
-function retrying (url: string) {
+function retrying(url: string) {
   const time = createTime()
   const wire = createWire()
   const http = createHttp({ url, fetch: wire.fetch })

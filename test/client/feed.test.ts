@@ -12,12 +12,16 @@ import { anna, ben, createTime, open, title, until } from './fixtures.ts'
 const node = { type: 'node', id: '42' }
 
 /** A listener, and what it heard: the holders by field, or that the stream is down. */
-function ears () {
+function ears() {
   const heard: Array<Record<string, string> | 'down'> = []
   return {
     heard,
-    locks: (locks: LockView[]) => { heard.push(Object.fromEntries(locks.map(({ fieldName, userData }) => [fieldName, userData.uid]))) },
-    down: () => { heard.push('down') }
+    locks: (locks: LockView[]) => {
+      heard.push(Object.fromEntries(locks.map(({ fieldName, userData }) => [fieldName, userData.uid])))
+    },
+    down: () => {
+      heard.push('down')
+    }
   }
 }
 
@@ -50,7 +54,11 @@ t.test('a stream that is refused is opened again, later each time, until there i
   const { locks, time } = seat(ben)
   const { heard, ...listener } = ears()
   const stopSecond = locks.subscribe(node, listener)
-  for (const [least, most] of [[500, 1000], [1000, 2000], [2000, 4000]] as const) {
+  for (const [least, most] of [
+    [500, 1000],
+    [1000, 2000],
+    [2000, 4000]
+  ] as const) {
     await until(() => time.waits().length)
     const wait = time.waits()[0]!
     t.ok(wait >= least && wait <= most, `${wait} ms`)
@@ -74,14 +82,17 @@ t.test('a stream that is refused is opened again, later each time, until there i
 })
 
 /** A server of event streams under the test's hand. */
-async function streaming (t: Test) {
-  const streams: Array<{ response: ServerResponse, lastEventId: unknown }> = []
+async function streaming(t: Test) {
+  const streams: Array<{ response: ServerResponse; lastEventId: unknown }> = []
   const server = createServer((request, response) => {
     streams.push({ response, lastEventId: request.headers['last-event-id'] })
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('retry: 10\n\n')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => { server.closeAllConnections(); server.close() })
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   return { streams, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
@@ -92,7 +103,9 @@ t.test('a stream that broke off and comes back without news tells again what is 
   const stop = createFeed({ http: createHttp({ url }), EventSource, later })('/events', listener)
   t.teardown(stop)
   await until(() => streams.length === 1)
-  streams[0]!.response.write(`event: snapshot\nid: a\ndata: ${JSON.stringify({ data: [{ entityType: 'node', entityId: '42', fieldName: 'title', userData: anna }] })}\n\n`)
+  streams[0]!.response.write(
+    `event: snapshot\nid: a\ndata: ${JSON.stringify({ data: [{ entityType: 'node', entityId: '42', fieldName: 'title', userData: anna }] })}\n\n`
+  )
   await until(() => heard.length === 1)
   streams[0]!.response.destroy()
   await until(() => streams.length === 2)
@@ -108,9 +121,17 @@ t.test('while the service cannot read the locks the stream is down, and what exp
   const { streams, url } = await streaming(t)
   const { later } = createTime()
   const heard: unknown[] = []
-  const listener = { locks: (locks: LockView[], isStale: boolean) => { heard.push([locks.map(({ fieldName }) => fieldName).join(), isStale]) }, down: () => { heard.push('down') } }
+  const listener = {
+    locks: (locks: LockView[], isStale: boolean) => {
+      heard.push([locks.map(({ fieldName }) => fieldName).join(), isStale])
+    },
+    down: () => {
+      heard.push('down')
+    }
+  }
   t.teardown(createFeed({ http: createHttp({ url }), EventSource, later })('/events', listener))
-  const send = (event: string, data: object = {}) => streams.at(-1)!.response.write(`event: ${event}\nid: a\ndata: ${JSON.stringify(data)}\n\n`)
+  const send = (event: string, data: object = {}) =>
+    streams.at(-1)!.response.write(`event: ${event}\nid: a\ndata: ${JSON.stringify(data)}\n\n`)
   const [title, lead] = ['title', 'lead'].map((fieldName) => ({ entityType: 'node', entityId: '42', fieldName, userData: anna }))
   await until(() => streams.length === 1)
   send('snapshot', { data: [title, lead] })
@@ -171,8 +192,13 @@ t.test('a stream that is refused after a silence is tried again later, not at on
   const { later, waits, pass } = createTime()
   const { heard, ...listener } = ears()
   let isRefused = false
-  const fetch = (...request: Parameters<typeof globalThis.fetch>) => isRefused ? Promise.resolve(new Response(null, { status: 503 })) : globalThis.fetch(...request)
-  class Refusable extends EventSource { constructor (address: string) { super(address, { fetch }) } }
+  const fetch = (...request: Parameters<typeof globalThis.fetch>) =>
+    isRefused ? Promise.resolve(new Response(null, { status: 503 })) : globalThis.fetch(...request)
+  class Refusable extends EventSource {
+    constructor(address: string) {
+      super(address, { fetch })
+    }
+  }
   t.teardown(createFeed({ http: createHttp({ url }), EventSource: Refusable, later })('/events', listener))
   await until(() => streams.length === 1)
   streams[0]!.response.write('event: heartbeat\ndata: {"seconds":15}\n\n')
@@ -190,7 +216,7 @@ t.test('a stream whose credentials cannot be had is tried again', async (t) => {
   let has = false
   const http = createHttp({
     url,
-    headers () {
+    headers() {
       if (!has) throw new Error('logged out')
       return { authorization: 'Bearer abc' }
     }

@@ -14,17 +14,19 @@ export const ben = { uid: '8', name: 'Ben' }
 export const title = { type: 'node', id: '42', fieldName: 'title' }
 
 /** Time that passes when it is told to. */
-export function createTime () {
+export function createTime() {
   let now = 0
-  let waiting: Array<{ at: number, run: () => void }> = []
+  let waiting: Array<{ at: number; run: () => void }> = []
   const later: Later = (ms, run) => {
     const one = { at: now + ms, run }
     waiting.push(one)
-    return () => { waiting = waiting.filter((other) => other !== one) }
+    return () => {
+      waiting = waiting.filter((other) => other !== one)
+    }
   }
   /** In how many milliseconds something is to come, the next first. */
   const waits = () => waiting.map(({ at }) => at - now).sort((a, b) => a - b)
-  function pass (ms: number): void {
+  function pass(ms: number): void {
     now += ms
     const due = waiting.filter(({ at }) => at <= now)
     waiting = waiting.filter(({ at }) => at > now)
@@ -33,19 +35,33 @@ export function createTime () {
   return { later, waits, pass }
 }
 
-export interface Sent { method: string, path: string, headers: Record<string, string>, body: any, keepalive: boolean | undefined, credentials: string | undefined }
+export interface Sent {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: any
+  keepalive: boolean | undefined
+  credentials: string | undefined
+}
 
 /** What happens to a request: it gets no further, its answer does not come back, or something before Quoin answers. */
 export type Fate = 'down' | 'deaf' | Response
 
 /** Node's fetch, with what it sent, and with the fates that wait for the next requests. */
-export function createWire () {
+export function createWire() {
   const sent: Sent[] = []
   const fates: Fate[] = []
   let hold: Promise<void> | undefined
-  async function wired (input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  async function wired(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const { pathname, search } = new URL(String(input))
-    sent.push({ method: init.method!, path: pathname + search, headers: init.headers as Record<string, string>, body: init.body ? JSON.parse(String(init.body)) : undefined, keepalive: init.keepalive, credentials: init.credentials })
+    sent.push({
+      method: init.method!,
+      path: pathname + search,
+      headers: init.headers as Record<string, string>,
+      body: init.body ? JSON.parse(String(init.body)) : undefined,
+      keepalive: init.keepalive,
+      credentials: init.credentials
+    })
     const fate = fates.shift()
     await hold
     if (fate === 'down') throw new TypeError('fetch failed')
@@ -56,7 +72,7 @@ export function createWire () {
     throw new TypeError('fetch failed')
   }
   /** Holds requests back until what it returns is called. */
-  function block (): () => void {
+  function block(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     hold = promise
     return () => {
@@ -67,14 +83,21 @@ export function createWire () {
   return { fetch: wired as typeof fetch, sent, fates, block }
 }
 
-export interface Seat { locks: Locks, time: ReturnType<typeof createTime>, wire: ReturnType<typeof createWire> }
+export interface Seat {
+  locks: Locks
+  time: ReturnType<typeof createTime>
+  wire: ReturnType<typeof createWire>
+}
 
 /** The application with an empty table, a client to look into that, listening, and places at it. */
-export async function open (t: Test, env: Record<string, string> = {}): Promise<{ app: FastifyInstance, store: DynamoDBDocumentClient, url: string, seat: (user?: User, options?: HttpOptions) => Seat }> {
+export async function open(
+  t: Test,
+  env: Record<string, string> = {}
+): Promise<{ app: FastifyInstance; store: DynamoDBDocumentClient; url: string; seat: (user?: User, options?: HttpOptions) => Seat }> {
   const { endpoint, client: store } = await startEngine(t, 'dynalite')
   const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100', ...env })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  function seat (user?: User, options: HttpOptions = {}): Seat {
+  function seat(user?: User, options: HttpOptions = {}): Seat {
     const time = createTime()
     const wire = createWire()
     const http = createHttp({ url, fetch: wire.fetch, ...options })
@@ -84,14 +107,19 @@ export async function open (t: Test, env: Record<string, string> = {}): Promise<
 }
 
 /** Waits until something holds. */
-export async function until (holds: () => unknown): Promise<void> {
-  for (const deadline = Date.now() + 5000; !await holds();) {
+export async function until(holds: () => unknown): Promise<void> {
+  for (const deadline = Date.now() + 5000; !(await holds());) {
     if (Date.now() > deadline) throw new Error(`never came: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
 /** The failure of a promise. */
-export async function failureOf (promise: Promise<unknown>): Promise<any> {
-  return promise.then(() => { throw new Error('it succeeded') }, (error) => error)
+export async function failureOf(promise: Promise<unknown>): Promise<any> {
+  return promise.then(
+    () => {
+      throw new Error('it succeeded')
+    },
+    (error) => error
+  )
 }

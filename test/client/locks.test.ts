@@ -8,21 +8,30 @@ import { anna, ben, failureOf, open, title, until } from './fixtures.ts'
 const path = '/api/cloud/data-state/node/42'
 
 /** Collects what onLost hears. */
-function losses () {
+function losses() {
   const heard: QuoinError[] = []
-  return { heard, onLost: (error: QuoinError) => { heard.push(error) } }
+  return {
+    heard,
+    onLost: (error: QuoinError) => {
+      heard.push(error)
+    }
+  }
 }
 
 t.test('locks that do not expire', async (t) => {
   const { app, seat } = await open(t)
-  t.beforeEach(() => app.inject({ method: 'DELETE', url: `${path}?uid=7` }).then(() => app.inject({ method: 'DELETE', url: `${path}?uid=8` })))
+  t.beforeEach(() =>
+    app.inject({ method: 'DELETE', url: `${path}?uid=7` }).then(() => app.inject({ method: 'DELETE', url: `${path}?uid=8` }))
+  )
   t.afterEach(() => Promise.all(['7', '8'].map((uid) => app.inject({ method: 'DELETE', url: `${path}/drafts?uid=${uid}` }))))
 
   t.test('a field is locked, its text kept as it is typed, and released', async (t) => {
     const { locks, time } = seat({ ...anna, desk: 'news' })
     const held = await locks.acquire(title, { payload: 'Harbour' })
     t.match(held, { ...title, version: /^\S+$/, expiresAt: undefined, found: undefined, isTyped: false })
-    t.match(await locks.list(title), [{ fieldName: 'title', userData: { ...anna, desk: 'news' }, payload: 'Harbour', version: held.version }])
+    t.match(await locks.list(title), [
+      { fieldName: 'title', userData: { ...anna, desk: 'news' }, payload: 'Harbour', version: held.version }
+    ])
     const { version } = held
     await held.save('Harbour bridge')
     t.ok(held.isTyped)
@@ -39,7 +48,15 @@ t.test('locks that do not expire', async (t) => {
   t.test('a field of another is refused, with who holds it and since when', async (t) => {
     await seat(anna).locks.acquire(title, { payload: 'SECRET' })
     const error = await failureOf(seat(ben).locks.acquire(title))
-    t.match(error, { name: 'QuoinError', status: 423, code: 'FIELD_LOCKED', message: 'Field is locked by another user', lock: { fieldName: 'title', timestamp: Number, userData: anna }, locks: undefined, body: { success: false } })
+    t.match(error, {
+      name: 'QuoinError',
+      status: 423,
+      code: 'FIELD_LOCKED',
+      message: 'Field is locked by another user',
+      lock: { fieldName: 'title', timestamp: Number, userData: anna },
+      locks: undefined,
+      body: { success: false }
+    })
     t.notOk(JSON.stringify(error.body).includes('SECRET'))
   })
 
@@ -50,7 +67,10 @@ t.test('locks that do not expire', async (t) => {
     const saved = ['H', 'Ha', 'Har', 'Harbour'].map((text) => held.save(text))
     go()
     await Promise.all(saved)
-    t.strictSame(wire.sent.slice(1).map(({ body }) => body.payload), ['H', 'Harbour'])
+    t.strictSame(
+      wire.sent.slice(1).map(({ body }) => body.payload),
+      ['H', 'Harbour']
+    )
     t.match(await locks.list(title), [{ payload: 'Harbour' }])
   })
 
@@ -67,9 +87,9 @@ t.test('locks that do not expire', async (t) => {
     await held.release()
     t.match(await other.locks.list(title), [{ payload: "Ben's", version: mine.version }])
     t.match(await seat(anna).locks.drafts({ type: 'node', id: '42' }), [{ payload: "Anna's", displacedBy: ben }])
-    t.strictSame(await other.locks.drafts(title, { fieldName: 'title' }), [], 'a draft is its own user\'s')
+    t.strictSame(await other.locks.drafts(title, { fieldName: 'title' }), [], "a draft is its own user's")
     const left = async () => (await seat(anna).locks.drafts(title)).map(({ id }) => id)
-    const [draft] = await left() as [string]
+    const [draft] = (await left()) as [string]
     await seat(anna).locks.discard({ ...title, draft: 'another' })
     t.strictSame(await left(), [draft])
     await seat(anna).locks.discard({ ...title, draft })
@@ -106,8 +126,18 @@ t.test('locks that do not expire', async (t) => {
     const cases = [
       { what: 'never sent', fate: 'down', found: 'typed, and more' },
       { what: 'sent, without an answer', fate: 'deaf', found: 'typed, and more' },
-      { what: 'never sent, and the lock was released', fate: 'down', meanwhile: () => app.inject({ method: 'DELETE', url: `${path}?fieldName=title` }), found: 'typed, and more' },
-      { what: 'never sent, and another window has gone on', fate: 'down', meanwhile: async () => (await seat(anna).locks.acquire(title)).save('typed there'), found: 'typed there' }
+      {
+        what: 'never sent, and the lock was released',
+        fate: 'down',
+        meanwhile: () => app.inject({ method: 'DELETE', url: `${path}?fieldName=title` }),
+        found: 'typed, and more'
+      },
+      {
+        what: 'never sent, and another window has gone on',
+        fate: 'down',
+        meanwhile: async () => (await seat(anna).locks.acquire(title)).save('typed there'),
+        found: 'typed there'
+      }
     ] as const
     for (const { what, fate, found, ...more } of cases) {
       const { locks, time, wire } = seat(anna)
@@ -143,7 +173,10 @@ t.test('locks that do not expire', async (t) => {
   t.test("a lock that became another's by the time it is looked at is not taken for the own one", async (t) => {
     const { locks, wire } = seat(anna)
     wire.fates.push(
-      Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } }, { status: 412 }),
+      Response.json(
+        { success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } },
+        { status: 412 }
+      ),
       Response.json({ success: true, data: { Items: [{ fieldName: 'title', userData: ben, timestamp: 5, payload: "Ben's" }] } })
     )
     t.match(await locks.acquire(title, { payload: 'stored' }), { found: undefined })
@@ -165,7 +198,8 @@ t.test('locks that do not expire', async (t) => {
 
   t.test('an own lock that another tab keeps changing is not fought over for ever', async (t) => {
     const { locks, wire } = seat(anna)
-    const changed = () => Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed' } }, { status: 412 })
+    const changed = () =>
+      Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed' } }, { status: 412 })
     const empty = () => Response.json({ success: true, data: { Items: [] } })
     wire.fates.push(changed(), empty(), changed(), empty(), changed())
     t.match(await failureOf(locks.acquire(title)), { status: 412, code: 'LOCK_CHANGED' })
@@ -175,9 +209,22 @@ t.test('locks that do not expire', async (t) => {
   t.test('a text that cannot be sent stays to be sent, again and again, less and less often', async (t) => {
     const { locks, wire, time } = seat(anna)
     const held = await locks.acquire(title, { payload: 'stored' })
-    wire.fates.push('down', 'down', new Response('<h1>Bad Gateway</h1>', { status: 502 }), Response.json({ success: false, message: 'Error: Server error', error: { code: 'STORE_UNAVAILABLE', message: 'away' } }, { status: 503, headers: { 'retry-after': '90' } }))
+    wire.fates.push(
+      'down',
+      'down',
+      new Response('<h1>Bad Gateway</h1>', { status: 502 }),
+      Response.json(
+        { success: false, message: 'Error: Server error', error: { code: 'STORE_UNAVAILABLE', message: 'away' } },
+        { status: 503, headers: { 'retry-after': '90' } }
+      )
+    )
     t.match(await failureOf(held.save('typed')), { status: 0, code: 'UNREACHABLE', cause: TypeError, lock: undefined })
-    for (const [least, most] of [[500, 1000], [1000, 2000], [2000, 4000], [90_000, 90_000]] as const) {
+    for (const [least, most] of [
+      [500, 1000],
+      [1000, 2000],
+      [2000, 4000],
+      [90_000, 90_000]
+    ] as const) {
       const [wait, ...others] = time.waits()
       t.ok(wait! >= least && wait! <= most, `${wait} ms`)
       t.strictSame(others, [])
@@ -215,19 +262,22 @@ t.test('locks that do not expire', async (t) => {
     t.match(await locks.list(title), [{ payload: 'typed there' }])
   })
 
-  t.test('a release after an unanswered write leaves a lock alone that another window of the same user has by now, and its text', async (t) => {
-    for (const fate of ['down', 'deaf'] as const) {
-      const { locks, wire } = seat(anna)
-      const held = await locks.acquire(title)
-      wire.fates.push(fate)
-      t.match(await failureOf(held.save('a letter')), { code: 'UNREACHABLE' })
-      const there = await seat(anna).locks.acquire(title)
-      await there.save('An hour of work')
-      await held.release()
-      t.match(await locks.list(title), [{ payload: 'An hour of work', version: there.version }], fate)
-      await there.release()
+  t.test(
+    'a release after an unanswered write leaves a lock alone that another window of the same user has by now, and its text',
+    async (t) => {
+      for (const fate of ['down', 'deaf'] as const) {
+        const { locks, wire } = seat(anna)
+        const held = await locks.acquire(title)
+        wire.fates.push(fate)
+        t.match(await failureOf(held.save('a letter')), { code: 'UNREACHABLE' })
+        const there = await seat(anna).locks.acquire(title)
+        await there.save('An hour of work')
+        await held.release()
+        t.match(await locks.list(title), [{ payload: 'An hour of work', version: there.version }], fate)
+        await there.release()
+      }
     }
-  })
+  )
 
   t.test('a text that is refused is not sent again, and does not keep the lock from being renewed', async (t) => {
     const { locks, wire, time } = seat(anna)
@@ -285,7 +335,14 @@ t.test('locks that do not expire', async (t) => {
     await saved[0]
     t.match(await failureOf(saved[1]!), { code: 'LOCK_CHANGED' })
     await released
-    t.strictSame(wire.sent.map(({ method, body }) => [method, body?.payload]), [['POST', undefined], ['POST', 'one'], ['DELETE', undefined]])
+    t.strictSame(
+      wire.sent.map(({ method, body }) => [method, body?.payload]),
+      [
+        ['POST', undefined],
+        ['POST', 'one'],
+        ['DELETE', undefined]
+      ]
+    )
     t.strictSame(await locks.list(title), [])
   })
 
@@ -309,7 +366,10 @@ t.test('locks that do not expire', async (t) => {
     for (const fieldName of ['title', 'lead']) await locks.acquire({ ...title, fieldName })
     await seat(ben).locks.acquire({ ...title, fieldName: 'body' })
     await locks.release({ ...title, fieldName: 'lead' })
-    t.match((await locks.list({ type: 'node', id: '42' })).map(({ fieldName }) => fieldName), ['body', 'title'])
+    t.match(
+      (await locks.list({ type: 'node', id: '42' })).map(({ fieldName }) => fieldName),
+      ['body', 'title']
+    )
     await locks.release({ type: 'node', id: '42' })
     t.match(await locks.list({ type: 'node', id: '42' }), [{ userData: ben }])
     const { version } = await locks.acquire(title)
@@ -335,7 +395,10 @@ t.test('locks that do not expire', async (t) => {
     page.dispatchEvent(new Event('pagehide'))
     const releases = () => wire.sent.slice(length).filter(({ path }) => path.endsWith('/release')).length
     t.equal(releases(), 2)
-    t.ok(wire.sent.slice(length).every(({ keepalive, credentials }) => keepalive && credentials === 'include'), 'which outlive the page, and say who asks')
+    t.ok(
+      wire.sent.slice(length).every(({ keepalive, credentials }) => keepalive && credentials === 'include'),
+      'which outlive the page, and say who asks'
+    )
     const others = async () => (await locks.list({ type: 'node', id: '42' })).filter(({ fieldName }) => fieldName !== 'body')
     await until(async () => (await others()).length === 0)
     t.match(await locks.list({ type: 'node', id: '42' }), [{ fieldName: 'body', payload: 'typed' }])
@@ -345,7 +408,7 @@ t.test('locks that do not expire', async (t) => {
     await locks.acquire(title)
     page.dispatchEvent(new Event('pagehide'))
     t.equal(releases(), 2)
-    t.doesNotThrow(() => locks.releaseOnPageHide(Object.assign(globalThis, { addEventListener () {}, removeEventListener () {} }))())
+    t.doesNotThrow(() => locks.releaseOnPageHide(Object.assign(globalThis, { addEventListener() {}, removeEventListener() {} }))())
   })
 
   t.test('a page that closes sends what is not in the lock yet of a typed text, also behind a write under way', async (t) => {
@@ -426,15 +489,35 @@ t.test('locks that do not expire', async (t) => {
 
   t.test('what cannot be understood, or does not come in time, is a failure of the same kind', async (t) => {
     const { locks, wire } = seat(anna)
-    wire.fates.push(new Response('<h1>Log in</h1>'), new Response('{"ok":false}', { status: 404 }), Response.json({ success: true }), new Response(null, { status: 503, headers: { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' } }))
+    wire.fates.push(
+      new Response('<h1>Log in</h1>'),
+      new Response('{"ok":false}', { status: 404 }),
+      Response.json({ success: true }),
+      new Response(null, { status: 503, headers: { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' } })
+    )
     t.match(await failureOf(locks.list(title)), { status: 200, code: 'INVALID_RESPONSE', body: undefined, passes: false })
     t.match(await failureOf(locks.list(title)), { status: 404, code: 'INVALID_RESPONSE', body: { ok: false } })
-    t.match(await failureOf(locks.acquire(title)), { code: 'INVALID_RESPONSE', message: /^Quoin did not answer this/ }, 'an answer without a version')
+    t.match(
+      await failureOf(locks.acquire(title)),
+      { code: 'INVALID_RESPONSE', message: /^Quoin did not answer this/ },
+      'an answer without a version'
+    )
     t.match(await failureOf(locks.list(title)), { status: 503, code: 'INVALID_RESPONSE', retryAfter: undefined, passes: true })
-    t.match(await failureOf(locks.list({ type: 'no-de', id: '1' })), { status: 400, code: 'BAD_REQUEST', message: /^params\/type must match/ })
-    const never = seat(anna, { timeoutMs: 20, fetch: (_url, init) => new Promise((_resolve, reject) => init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason))) })
+    t.match(await failureOf(locks.list({ type: 'no-de', id: '1' })), {
+      status: 400,
+      code: 'BAD_REQUEST',
+      message: /^params\/type must match/
+    })
+    const never = seat(anna, {
+      timeoutMs: 20,
+      fetch: (_url, init) => new Promise((_resolve, reject) => init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason)))
+    })
     t.match(await failureOf(never.locks.list(title)), { status: 0, code: 'UNREACHABLE', cause: { name: 'TimeoutError' }, passes: true })
-    const broken = seat(anna, { headers: () => { throw new Error('no token') } })
+    const broken = seat(anna, {
+      headers: () => {
+        throw new Error('no token')
+      }
+    })
     t.match(await failureOf(broken.locks.list(title)), { status: 0, code: 'UNREACHABLE', cause: { message: 'no token' } })
   })
 
@@ -454,7 +537,9 @@ t.test('locks that do not expire', async (t) => {
 
 t.test('locks that expire', async (t) => {
   const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
-  t.afterEach(() => app.inject({ method: 'DELETE', url: `${path}?uid=7` }).then(() => app.inject({ method: 'DELETE', url: `${path}?uid=8` })))
+  t.afterEach(() =>
+    app.inject({ method: 'DELETE', url: `${path}?uid=7` }).then(() => app.inject({ method: 'DELETE', url: `${path}?uid=8` }))
+  )
 
   t.test('a lock whose text was refused is renewed with the one that it has', async (t) => {
     const { locks, time, wire } = seat(anna)
@@ -474,7 +559,14 @@ t.test('locks that expire', async (t) => {
       fetch: async (input, init) => {
         const { body, status, headers } = await straight(input, init)
         const { date, 'lock-expires': expires, ...rest } = Object.fromEntries(headers) as Record<string, string>
-        return new Response(body, { status, headers: { ...rest, date: new Date(Date.parse(date!) - 3_600_000).toUTCString(), ...(expires !== undefined && { 'lock-expires': String(Number(expires) - 3600) }) } })
+        return new Response(body, {
+          status,
+          headers: {
+            ...rest,
+            date: new Date(Date.parse(date!) - 3_600_000).toUTCString(),
+            ...(expires !== undefined && { 'lock-expires': String(Number(expires) - 3600) })
+          }
+        })
       }
     })
     const held = await late.locks.acquire(title, { payload: 'stored' })
@@ -491,7 +583,7 @@ t.test('locks that expire', async (t) => {
     t.strictSame([...time.waits(), ...late.time.waits()], [], 'and no longer, once it is released')
   })
 
-  t.test('a lock that became another\'s is found out at its renewal', async (t) => {
+  t.test("a lock that became another's is found out at its renewal", async (t) => {
     const { heard, onLost } = losses()
     const { locks, time } = seat(anna)
     await locks.acquire(title, { onLost })
@@ -521,14 +613,21 @@ t.test('locks that expire', async (t) => {
   })
 
   t.test('without a date in the answer the clock of the page has to do, and no lease is renewed all the time', async (t) => {
-    const withoutDate = (skewMs: number) => seat(anna, {
-      fetch: async (input, init) => {
-        const { body, status, headers } = await fetch(input, init)
-        const { date: _, 'lock-expires': expires, ...rest } = Object.fromEntries(headers) as Record<string, string>
-        return new Response(body, { status, headers: { ...rest, ...(expires !== undefined && { 'lock-expires': String(Number(expires) - skewMs / 1000) }) } })
-      }
-    })
-    for (const [skewMs, least, most] of [[0, 199_000, 201_000], [3_600_000, 250, 250]] as const) {
+    const withoutDate = (skewMs: number) =>
+      seat(anna, {
+        fetch: async (input, init) => {
+          const { body, status, headers } = await fetch(input, init)
+          const { date: _, 'lock-expires': expires, ...rest } = Object.fromEntries(headers) as Record<string, string>
+          return new Response(body, {
+            status,
+            headers: { ...rest, ...(expires !== undefined && { 'lock-expires': String(Number(expires) - skewMs / 1000) }) }
+          })
+        }
+      })
+    for (const [skewMs, least, most] of [
+      [0, 199_000, 201_000],
+      [3_600_000, 250, 250]
+    ] as const) {
       const { locks, time } = withoutDate(skewMs)
       const held = await locks.acquire(title)
       const [wait] = time.waits()
@@ -539,34 +638,39 @@ t.test('locks that expire', async (t) => {
 
   t.test('a lease that ran out while the network was down is taken up again, unless somebody came', async (t) => {
     const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '2' })
-    await Promise.all([false, true].map(async (somebodyCame) => {
-      const field = { ...title, fieldName: somebodyCame ? 'lead' : 'title' }
-      const { heard, onLost } = losses()
-      const { locks, wire, time } = seat(anna)
-      const held = await locks.acquire(field, { payload: 'typed', onLost })
-      wire.fates.push('down')
-      time.pass(time.waits()[0]!)
-      await until(() => time.waits().length && wire.fates.length === 0)
-      await until(async () => (await app.inject(`${path}?fieldName=${field.fieldName}`)).json().data.Count === 0)
-      if (somebodyCame) await seat(ben).locks.acquire(field)
-      const { version } = held
-      time.pass(1000)
-      await until(() => somebodyCame ? heard.length : held.version !== version)
-      if (somebodyCame) {
-        t.match(heard, [{ lock: { userData: ben } }])
-        t.match(await locks.drafts(title), [{ payload: 'typed' }])
-      } else {
-        t.strictSame(heard, [])
-        t.match(await locks.list(field), [{ payload: 'typed', version: held.version }])
-        await held.release()
-      }
-    }))
+    await Promise.all(
+      [false, true].map(async (somebodyCame) => {
+        const field = { ...title, fieldName: somebodyCame ? 'lead' : 'title' }
+        const { heard, onLost } = losses()
+        const { locks, wire, time } = seat(anna)
+        const held = await locks.acquire(field, { payload: 'typed', onLost })
+        wire.fates.push('down')
+        time.pass(time.waits()[0]!)
+        await until(() => time.waits().length && wire.fates.length === 0)
+        await until(async () => (await app.inject(`${path}?fieldName=${field.fieldName}`)).json().data.Count === 0)
+        if (somebodyCame) await seat(ben).locks.acquire(field)
+        const { version } = held
+        time.pass(1000)
+        await until(() => (somebodyCame ? heard.length : held.version !== version))
+        if (somebodyCame) {
+          t.match(heard, [{ lock: { userData: ben } }])
+          t.match(await locks.drafts(title), [{ payload: 'typed' }])
+        } else {
+          t.strictSame(heard, [])
+          t.match(await locks.list(field), [{ payload: 'typed', version: held.version }])
+          await held.release()
+        }
+      })
+    )
   })
 
   t.test('a lease that ran out after a lost answer is taken up again, unless somebody came', async (t) => {
     const { store, seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
     const expire = new UpdateCommand({
-      TableName: 'DataState', Key: { env_entityType_entityId: 'test-node-42', fieldName: 'title' }, UpdateExpression: 'SET expiresAt = :past', ExpressionAttributeValues: { ':past': 1 }
+      TableName: 'DataState',
+      Key: { env_entityType_entityId: 'test-node-42', fieldName: 'title' },
+      UpdateExpression: 'SET expiresAt = :past',
+      ExpressionAttributeValues: { ':past': 1 }
     })
     for (const somebodyCame of [false, true]) {
       const { heard, onLost } = losses()
@@ -578,9 +682,14 @@ t.test('locks that expire', async (t) => {
       await store.send(expire)
       if (somebodyCame) await (await seat(ben).locks.acquire(title)).release()
       const saved = await held.save('typed even more').catch(({ code, lock }) => ({ code, lock }))
-      const left = { listed: (await locks.list(title)).map(({ payload }) => payload), drafts: (await locks.drafts(title)).map(({ payload }) => payload), heard: heard.length }
-      if (somebodyCame) t.match({ saved, ...left }, { saved: { code: 'LOCK_CHANGED', lock: undefined }, listed: [], drafts: ['typed more'], heard: 1 })
-      else t.strictSame({ saved, ...left }, { saved: undefined, listed: ['typed even more'], drafts: [], heard: 0 })
+      const left = {
+        listed: (await locks.list(title)).map(({ payload }) => payload),
+        drafts: (await locks.drafts(title)).map(({ payload }) => payload),
+        heard: heard.length
+      }
+      if (somebodyCame) {
+        t.match({ saved, ...left }, { saved: { code: 'LOCK_CHANGED', lock: undefined }, listed: [], drafts: ['typed more'], heard: 1 })
+      } else t.strictSame({ saved, ...left }, { saved: undefined, listed: ['typed even more'], drafts: [], heard: 0 })
       await held.release()
     }
   })
@@ -601,10 +710,13 @@ t.test('with authentication the service knows who calls', async (t) => {
   token = good
   time.pass(1000)
   await until(async () => (await locks.list(title))[0]!.payload === 'typed')
-  t.match(await (await seat(undefined, { headers: () => bearer({ sub: '7' }) }).locks.acquire(title)), { found: 'typed' })
+  t.match(await await seat(undefined, { headers: () => bearer({ sub: '7' }) }).locks.acquire(title), { found: 'typed' })
   await locks.release(title)
   wire.fates.push(
-    Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } }, { status: 412 }),
+    Response.json(
+      { success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } },
+      { status: 412 }
+    ),
     Response.json({ success: true, data: { Items: [{ fieldName: 'title', userData: ben, timestamp: 5, payload: "Ben's" }] } })
   )
   t.match(await locks.acquire(title), { found: undefined }, "and another's lock is not the own one")
@@ -614,7 +726,10 @@ t.test('with authentication the service knows who calls', async (t) => {
   locks.releaseOnPageHide(page)
   page.dispatchEvent(new Event('pagehide'))
   await until(async () => (await locks.list(title)).length === 0)
-  t.match(wire.sent.find(({ path }) => path.endsWith('/release')), { headers: good, body: { fieldName: 'title' } })
+  t.match(
+    wire.sent.find(({ path }) => path.endsWith('/release')),
+    { headers: good, body: { fieldName: 'title' } }
+  )
   await locks.acquire(title)
   wire.fates.push('down')
   page.dispatchEvent(new Event('pagehide'))
@@ -623,8 +738,12 @@ t.test('with authentication the service knows who calls', async (t) => {
 
 t.test('what is to come late is not run at once, as timers do beyond 24 days', async (t) => {
   let runs = 0
-  const cancel = later(2 ** 40, () => { runs++ })
-  later(1, () => { runs += 10 })
+  const cancel = later(2 ** 40, () => {
+    runs++
+  })
+  later(1, () => {
+    runs += 10
+  })
   await until(() => runs > 0)
   t.equal(runs, 10)
   cancel()

@@ -45,11 +45,18 @@ t.test('its package has that module, its types and nothing else', async (t) => {
   const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
   t.strictSame(files.filter((path) => !path.endsWith('.d.ts')).sort(), ['LICENSE', 'README.md', 'dist/client.js', 'package.json'])
   t.equal(readFileSync(join(directory, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'))
-  t.notMatch(files.map((path) => readFileSync(join(directory, path), 'utf8')).join('\n'), /from ['"](?!\.\/|@quoin\/client)/, 'it imports nothing')
+  t.notMatch(
+    files.map((path) => readFileSync(join(directory, path), 'utf8')).join('\n'),
+    /from ['"](?!\.\/|@quoin\/client)/,
+    'it imports nothing'
+  )
   const size = files.reduce((sum, path) => sum + statSync(join(directory, path)).size, 0)
   t.comment(`${size} bytes installed`)
   t.ok(size < MOST_UNPACKED, `${size} bytes`)
-  const { dependencies, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { dependencies?: object, version: string }
+  const { dependencies, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+    dependencies?: object
+    version: string
+  }
   t.equal(dependencies, undefined)
   t.equal(version, manifest.version, 'its version is that of the service')
 })
@@ -121,7 +128,10 @@ t.test('the client is compiled by two versions of TypeScript', async (t) => {
 })
 
 /** How outside projects have modules found. */
-const RESOLUTIONS = { bundler: { module: 'esnext', moduleResolution: 'bundler' }, nodenext: { module: 'nodenext', moduleResolution: 'nodenext' } }
+const RESOLUTIONS = {
+  bundler: { module: 'esnext', moduleResolution: 'bundler' },
+  nodenext: { module: 'nodenext', moduleResolution: 'nodenext' }
+}
 
 for (const [name, compiler] of Object.entries(compilers)) {
   for (const [resolution, modules] of Object.entries(RESOLUTIONS)) {
@@ -132,8 +142,11 @@ for (const [name, compiler] of Object.entries(compilers)) {
 }
 
 t.test('a library that hands on the client can be compiled with declarations of its own', async (t) => {
-  const library = "import { createClient } from '@quoin/client'\nexport const { locks, editions } = createClient()\nexport const board = await editions.locks(60)\n"
-  for (const compiler of Object.values(compilers)) t.strictSame(problemsOf(compiler, RESOLUTIONS.nodenext, [library], { declaration: true }), [])
+  const library =
+    "import { createClient } from '@quoin/client'\nexport const { locks, editions } = createClient()\nexport const board = await editions.locks(60)\n"
+  for (const compiler of Object.values(compilers)) {
+    t.strictSame(problemsOf(compiler, RESOLUTIONS.nodenext, [library], { declaration: true }), [])
+  }
 })
 
 t.test('the examples for React and Vue compile with every strict flag', async (t) => {
@@ -152,9 +165,18 @@ declare function store (text: string): Promise<void>
 t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
   t.equal(blocks.length, 12)
-  const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
+  const modules = blocks.map((code, index) => (index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`))
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
-  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-12.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
+  t.strictSame(
+    problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], {
+      noUnusedLocals: false,
+      noUnusedParameters: false,
+      noImplicitReturns: false,
+      noPropertyAccessFromIndexSignature: false
+    }),
+    ["module-12.ts: Type 'number' is not assignable to type 'string'."],
+    'only what was made wrong on purpose is found'
+  )
 })
 
 /** Every flag that makes the compiler stricter; with none of the package's own types left out. */
@@ -174,7 +196,7 @@ const STRICT = {
 }
 
 /** What a compiler says of these modules in the project. */
-function problemsOf (compiler: typeof ts, modules: object, sources: string[], more: object = {}): string[] {
+function problemsOf(compiler: typeof ts, modules: object, sources: string[], more: object = {}): string[] {
   const names = sources.map((code, index) => {
     const name = join(project, `module-${index}.ts`)
     writeFileSync(name, code)
@@ -183,8 +205,22 @@ function problemsOf (compiler: typeof ts, modules: object, sources: string[], mo
   return problemsIn(compiler, modules, names, more)
 }
 
-function problemsIn (compiler: typeof ts, modules: object, names: string[], more: object = {}): string[] {
-  const { options, errors } = compiler.convertCompilerOptionsFromJson({ target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], types: [], noEmit: true, allowImportingTsExtensions: true, ...modules, ...STRICT, ...more }, project)
+function problemsIn(compiler: typeof ts, modules: object, names: string[], more: object = {}): string[] {
+  const { options, errors } = compiler.convertCompilerOptionsFromJson(
+    {
+      target: 'es2022',
+      lib: ['es2023', 'dom', 'dom.iterable'],
+      types: [],
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      ...modules,
+      ...STRICT,
+      ...more
+    },
+    project
+  )
   const problems = [...errors, ...compiler.getPreEmitDiagnostics(compiler.createProgram(names, options))]
-  return problems.map(({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`)
+  return problems.map(
+    ({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`
+  )
 }

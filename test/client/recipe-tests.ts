@@ -10,28 +10,28 @@ import { run } from './recipes.ts'
 const path = '/api/cloud/data-state/node/42'
 
 /** An input with the recipe behind it, of a page whose `store` takes as long as is wanted. */
-async function page (locks: Client['locks'], store: (text: string) => Promise<void> = async () => {}) {
+async function page(locks: Client['locks'], store: (text: string) => Promise<void> = async () => {}) {
   const input = { value: 'stored', readOnly: true, title: '', onfocus: async () => {}, oninput: async () => {}, onblur: async () => {} }
   const document = { activeElement: undefined as object | undefined, querySelector: () => input }
   const stored: string[] = []
   await run('input.onfocus', {
     document,
     locks,
-    store (text: string) {
+    store(text: string) {
       stored.push(text)
       return store(text)
     }
   })
-  function focus (): Promise<void> {
+  function focus(): Promise<void> {
     document.activeElement = input
     return input.onfocus()
   }
-  async function type (text: string): Promise<void> {
+  async function type(text: string): Promise<void> {
     if (input.readOnly) return
     input.value = text
     await input.oninput()
   }
-  function blur (): Promise<void> {
+  function blur(): Promise<void> {
     document.activeElement = undefined
     return input.onblur()
   }
@@ -39,13 +39,15 @@ async function page (locks: Client['locks'], store: (text: string) => Promise<vo
 }
 
 /** Runs every recipe of the documents with a client: that of the sources, or that of the package. */
-export async function testRecipes (t: Test, createClient: typeof createClientType): Promise<void> {
+export async function testRecipes(t: Test, createClient: typeof createClientType): Promise<void> {
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const { app, url } = await open(t, { CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
   const clientOf = (user?: ClientOptions['user']): Client => createClient({ url, EventSource, ...(user && { user }) })
   // A lock that is released without its uid leaves a draft.
-  t.beforeEach(async () => { for (const what of ['', '/drafts']) await app.inject({ method: 'DELETE', url: `${path}${what}?fieldName=title` }) })
+  t.beforeEach(async () => {
+    for (const what of ['', '/drafts']) await app.inject({ method: 'DELETE', url: `${path}${what}?fieldName=title` })
+  })
 
   const present = async () => (await clientOf().locks.list(title)).map(({ userData, payload }) => [userData.uid, payload])
 
@@ -120,7 +122,7 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
       const asked: string[] = []
       await run('locks.drafts', {
         locks,
-        confirm (question: string) {
+        confirm(question: string) {
           asked.push(question)
           return waiting.shift()
         }
@@ -128,7 +130,10 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
       t.equal(asked.length, answers.length)
       if (asked.length > 1) t.match(asked[1], 'An hour of work')
       const isRestored = !answers.includes(false)
-      t.strictSame([await present(), (await locks.drafts(title)).length], [[['7', isRestored ? 'yesterday' : 'An hour of work']], isRestored ? 0 : 1])
+      t.strictSame(
+        [await present(), (await locks.drafts(title)).length],
+        [[['7', isRestored ? 'yesterday' : 'An hour of work']], isRestored ? 0 : 1]
+      )
     }
   })
 
@@ -136,7 +141,15 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const list = { textContent: '' }
     let stop = () => {}
     const { locks } = clientOf(anna)
-    await run('locks.subscribe', { list, locks: { ...locks, subscribe (...request: Parameters<typeof locks.subscribe>) { return (stop = locks.subscribe(...request)) } } })
+    await run('locks.subscribe', {
+      list,
+      locks: {
+        ...locks,
+        subscribe(...request: Parameters<typeof locks.subscribe>) {
+          return (stop = locks.subscribe(...request))
+        }
+      }
+    })
     t.teardown(() => stop())
     const lock = await clientOf(ben).locks.acquire(title)
     await until(() => list.textContent === 'Ben is editing title')
@@ -149,15 +162,29 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const other = clientOf(ben).locks
     const names: string[][] = []
     class Lookers extends Map<string, string> {
-      override set (uid: string, name: string) { return this.tell(super.set(uid, name)) }
-      override delete (uid: string) { return this.tell(super.delete(uid)) }
-      tell<Result> (result: Result): Result {
+      override set(uid: string, name: string) {
+        return this.tell(super.set(uid, name))
+      }
+      override delete(uid: string) {
+        return this.tell(super.delete(uid))
+      }
+      tell<Result>(result: Result): Result {
         names.push([...this.values()].sort())
         return result
       }
     }
     let stop = () => {}
-    await run('locks.attend', { Map: Lookers, document: { hidden: false }, setInterval () {}, locks: { ...locks, subscribe (...request: Parameters<typeof locks.subscribe>) { return (stop = locks.subscribe(...request)) } } })
+    await run('locks.attend', {
+      Map: Lookers,
+      document: { hidden: false },
+      setInterval() {},
+      locks: {
+        ...locks,
+        subscribe(...request: Parameters<typeof locks.subscribe>) {
+          return (stop = locks.subscribe(...request))
+        }
+      }
+    })
     t.teardown(() => stop())
     await until(() => names.at(-1)?.join() === 'Anna')
     await other.attend({ type: 'node', id: '42' })
@@ -172,7 +199,15 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const lines: string[] = []
     const { editions } = clientOf(anna)
     const { title: before } = (await editions.read(12)).edition
-    await run('editions.search({ bundle', { editions, QuoinError: Error, console: { log: (...words: string[]) => { lines.push(words.join(' ')) } } })
+    await run('editions.search({ bundle', {
+      editions,
+      QuoinError: Error,
+      console: {
+        log: (...words: string[]) => {
+          lines.push(words.join(' '))
+        }
+      }
+    })
     t.match(lines[0], /^\d+ of \d+: .*November/)
     t.match((await editions.read(12)).edition, { title: [{ value: `${before![0]!['value']}, late` }] })
   })
@@ -183,8 +218,19 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const found = (await editions.search({ bundle: 'article', q: 'harbour', status: 1, placed: true }).next()).value!
     const [article] = found.editions
     const lock = await locks.acquire({ type: 'node', id: String(article!['nid']![0]!['value']), fieldName: 'title' })
-    await run('placed: true', { editions, console: { log: (...words: unknown[]) => { lines.push(words) } } })
-    t.strictSame(lines[0], [article!['title']![0]!['value'], found.placed![String(article!['uuid']![0]!['value'])]!.map(({ label }) => label), ['Anna']])
+    await run('placed: true', {
+      editions,
+      console: {
+        log: (...words: unknown[]) => {
+          lines.push(words)
+        }
+      }
+    })
+    t.strictSame(lines[0], [
+      article!['title']![0]!['value'],
+      found.placed![String(article!['uuid']![0]!['value'])]!.map(({ label }) => label),
+      ['Anna']
+    ])
     t.equal(lines.at(-1)!.length, 1, 'the last is the article that was read')
     await lock.release()
   })
@@ -195,7 +241,13 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const asked: string[] = []
     const status = async () => (await editions.read(12)).edition['status']?.[0]?.['value']
     let answer = false
-    const runs = () => run('editions.readiness', { editions, QuoinError: Error, confirm: (question: string) => asked.push(question) > 0 && answer, console: { warn () {} } })
+    const runs = () =>
+      run('editions.readiness', {
+        editions,
+        QuoinError: Error,
+        confirm: (question: string) => asked.push(question) > 0 && answer,
+        console: { warn() {} }
+      })
     await runs()
     t.strictSame([asked, await status()], [['Node 4 is in the edition more than once. Close the edition all the same?'], false])
     answer = true
@@ -222,7 +274,16 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
   t.test('the recipe for pushing an edition makes one, however often it runs', async (t) => {
     const ids: unknown[] = []
     const { editions } = clientOf(anna)
-    for (let times = 0; times < 2; times++) await run('editions.upsert', { editions, console: { log: (id: unknown) => { ids.push(id) } } })
+    for (let times = 0; times < 2; times++) {
+      await run('editions.upsert', {
+        editions,
+        console: {
+          log: (id: unknown) => {
+            ids.push(id)
+          }
+        }
+      })
+    }
     t.equal(ids.length, 2)
     t.equal(ids[0], ids[1])
     t.match((await editions.read(Number(ids[0]))).edition, { field_key: [{ value: 'daily-2031-01-06' }] })
@@ -233,7 +294,9 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     const save = async (times = 1): Promise<unknown> => {
       const { title: before } = (await editions.read(12)).edition
       const { etag } = await editions.update(12, { title: [{ value: `Slip ${times}` }] })
-      const { data: [last] } = await editions.journal(12, { limit: 1 })
+      const {
+        data: [last]
+      } = await editions.journal(12, { limit: 1 })
       if (last?.etag === etag || times === 20) return before
       // While the store is slow, saves go on without entries: for five seconds after a write that failed.
       await sleep(500)
@@ -244,19 +307,32 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     t.strictSame((await editions.read(12)).edition['title'], before)
   })
 
-  for (const [name, words] of [['that opens the page', 'locks.releaseOnPageHide()'], ['of the README', 'held.release()']] as const) {
+  for (const [name, words] of [
+    ['that opens the page', 'locks.releaseOnPageHide()'],
+    ['of the README', 'held.release()']
+  ] as const) {
     t.test(`the recipe ${name} makes a client and uses it`, async (t) => {
       const asked: ClientOptions[] = []
       let listening = 0
       const lengths: number[] = []
-      Object.assign(globalThis, { addEventListener () { listening++ } })
-      t.teardown(() => { delete (globalThis as { addEventListener?: unknown }).addEventListener })
+      Object.assign(globalThis, {
+        addEventListener() {
+          listening++
+        }
+      })
+      t.teardown(() => {
+        delete (globalThis as { addEventListener?: unknown }).addEventListener
+      })
       await run(words, {
-        createClient (options: ClientOptions) {
+        createClient(options: ClientOptions) {
           asked.push(options)
           return createClient({ ...options, url })
         },
-        console: { log: (length: number) => { lengths.push(length) } }
+        console: {
+          log: (length: number) => {
+            lengths.push(length)
+          }
+        }
       })
       t.match(asked, [{ url: 'https://quoin.example.org', user: anna }])
       if (name === 'of the README') t.ok(lengths[0]! > 0)

@@ -8,12 +8,19 @@ t.test('since when a field is locked stays as it was, whatever is renewed, and c
   const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
   const { locks, wire, time } = seat(anna)
   const held = await locks.acquire(title, { payload: 'Harbour' })
-  const [{ timestamp }] = await locks.list(title) as unknown as [{ timestamp: number }]
+  const [{ timestamp }] = (await locks.list(title)) as unknown as [{ timestamp: number }]
   wire.sent.length = 0
   await held.save('Harbour bridge')
   time.pass(300_000)
   await until(() => wire.sent.length === 2)
-  t.match(wire.sent, [{ method: 'POST', body: { timestamp } }, { method: 'POST', body: { timestamp } }], 'the text and the renewal')
+  t.match(
+    wire.sent,
+    [
+      { method: 'POST', body: { timestamp } },
+      { method: 'POST', body: { timestamp } }
+    ],
+    'the text and the renewal'
+  )
   await until(async () => (await locks.list(title))[0]?.version === held.version)
   await held.release()
 
@@ -40,7 +47,12 @@ t.test("what a page sends on its way out keeps it too, and a time that is none i
   const { locks, wire } = seat(anna)
   await app.inject({ method: 'POST', url, payload: { fieldName: 'title', userData: anna, timestamp: SINCE } })
   let leave = () => {}
-  locks.releaseOnPageHide({ addEventListener: (_type, listener) => { leave = listener }, removeEventListener: () => {} })
+  locks.releaseOnPageHide({
+    addEventListener: (_type, listener) => {
+      leave = listener
+    },
+    removeEventListener: () => {}
+  })
   const held = await locks.acquire(title)
   wire.fates.push('down')
   await failureOf(held.save('typed'))
@@ -65,11 +77,11 @@ t.test('a lock says by the clock of the service when its user last typed; a rene
   const { seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
   /** By how much the service's clock is ahead, in seconds. */
   let ahead = 3600
-  const sent: Array<{ payload?: string, typedAt?: number, isLast?: boolean }> = []
+  const sent: Array<{ payload?: string; typedAt?: number; isLast?: boolean }> = []
   const clocked: typeof fetch = async (address, init) => {
     if (init?.method === 'POST') {
       const { payload, userData } = JSON.parse(String(init.body))
-      sent.push({ payload, ...userData.typedAt && { typedAt: userData.typedAt }, ...init.keepalive && { isLast: true } })
+      sent.push({ payload, ...(userData.typedAt && { typedAt: userData.typedAt }), ...(init.keepalive && { isLast: true }) })
     }
     if (init?.keepalive) throw new TypeError('fetch failed')
     const response = await fetch(address!, init)
@@ -79,7 +91,12 @@ t.test('a lock says by the clock of the service when its user last typed; a rene
   }
   const { locks, time } = seat(anna, { fetch: clocked })
   let leave = () => {}
-  locks.releaseOnPageHide({ addEventListener: (_type, listener) => { leave = listener }, removeEventListener: () => {} })
+  locks.releaseOnPageHide({
+    addEventListener: (_type, listener) => {
+      leave = listener
+    },
+    removeEventListener: () => {}
+  })
   const held = await locks.acquire(title, { payload: 'Harbour' })
   t.strictSame(sent, [{ payload: 'Harbour' }], 'where nothing was typed, nothing is said')
   await held.save('Harbour')
@@ -93,7 +110,14 @@ t.test('a lock says by the clock of the service when its user last typed; a rene
   await until(() => sent.length === 3)
   await until(() => time.waits().length > 0)
   await held.save('Harbour')
-  t.strictSame(sent.slice(2), [{ payload: 'Harbour', typedAt }, { payload: 'Harbour', typedAt }], 'a renewal, and the same text')
+  t.strictSame(
+    sent.slice(2),
+    [
+      { payload: 'Harbour', typedAt },
+      { payload: 'Harbour', typedAt }
+    ],
+    'a renewal, and the same text'
+  )
   const other = seat({ ...anna, desk: 'news' })
   const found = await other.locks.acquire(title)
   t.match(await other.locks.list(title), [{ userData: { ...anna, desk: 'news', typedAt } }], 'another window of the user')

@@ -6,7 +6,9 @@ const line = { kind: 'line', name: 'title' } as const
 
 t.test('of several changes each one can be left, and stays so when something else has changed', async (t) => {
   let told = 0
-  const choices = createChoices(() => { told++ })
+  const choices = createChoices(() => {
+    told++
+  })
   const [present, draft] = ['The bridge opens on Monday at noon', 'The harbour bridge opens on Tuesday at noon']
   const choice = choices.text(line, present, draft)
   t.equal(choice.text, draft, 'all are taken at first')

@@ -9,27 +9,38 @@ import { contentModel } from '../../lib/editions/model.ts'
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
-const findings = (...messages: string[]): Finding[] => messages.map((message) => ({ code: 'LOCKED', message, entityType: 'node', entityId: '1' }))
-const readinessOf = (blockers: Finding[], warnings: Finding[] = []): ReadReadiness => ({ ready: blockers.length === 0, blockers, warnings, etag: 'r' })
+const findings = (...messages: string[]): Finding[] =>
+  messages.map((message) => ({ code: 'LOCKED', message, entityType: 'node', entityId: '1' }))
+const readinessOf = (blockers: Finding[], warnings: Finding[] = []): ReadReadiness => ({
+  ready: blockers.length === 0,
+  blockers,
+  warnings,
+  etag: 'r'
+})
 
-function open (json: object = {}) {
-  const service = { looks: [] as Array<ReadReadiness | Error | Promise<ReadReadiness>>, asked: 0, closes: [] as Array<Finding[] | null | Error>, sent: [] as object[] }
+function open(json: object = {}) {
+  const service = {
+    looks: [] as Array<ReadReadiness | Error | Promise<ReadReadiness>>,
+    asked: 0,
+    closes: [] as Array<Finding[] | null | Error>,
+    sent: [] as object[]
+  }
   const said: string[] = []
   let edition: Edition = { status: [{ value: false }] }
   const closing = createClosing({
     editions: {
-      async readiness () {
+      async readiness() {
         service.asked++
-        const look = await service.looks.shift() ?? readinessOf([])
+        const look = (await service.looks.shift()) ?? readinessOf([])
         if (look instanceof Error) throw look
         return look
       },
-      async close () {
+      async close() {
         const since = service.closes.length > 0 ? service.closes.shift()! : []
         if (since instanceof Error) throw since
         return { edition: { status: [{ value: true }] }, etag: '2', since }
       },
-      async update (_, body) {
+      async update(_, body) {
         service.sent.push(body)
         return { edition: { status: [{ value: false }] }, etag: '3' }
       }
@@ -38,12 +49,14 @@ function open (json: object = {}) {
     id: '5',
     model: contentModel(json) as Model,
     present: () => ({ edition, etag: '1' }),
-    onSave (read, _, words) {
+    onSave(read, _, words) {
       edition = read
       said.push(words)
     },
     onChange: () => {},
-    announce: (text) => { said.push(text) }
+    announce: (text) => {
+      said.push(text)
+    }
   })
   const pass = async (ms: number) => {
     mock.timers.tick(ms)
@@ -77,7 +90,12 @@ t.test('what speaks against it is seen before, and looked at again as things cha
 t.test('what is looked at last is what is shown, whichever answer comes last', async (t) => {
   const { closing, service, said } = open()
   const [first, second] = [Promise.withResolvers<ReadReadiness>(), Promise.withResolvers<ReadReadiness>()]
-  service.looks = [first.promise, second.promise, readinessOf(findings('Carla is editing it')), readinessOf(findings('Carla is editing it', 'Ben is editing it'))]
+  service.looks = [
+    first.promise,
+    second.promise,
+    readinessOf(findings('Carla is editing it')),
+    readinessOf(findings('Carla is editing it', 'Ben is editing it'))
+  ]
   closing.open()
   const looks = [closing.look(), closing.look()]
   await looks[1]
@@ -98,7 +116,11 @@ t.test('it is done, taken back, and what came meanwhile is told', async (t) => {
   const first = closing.close()
   await closing.close()
   await first
-  t.strictSame([closing.isDone, closing.isOpen, said.at(-1), service.closes.length], [true, false, 'Published. Meanwhile: Ben has taken the title', 1], 'pressed twice it is done once')
+  t.strictSame(
+    [closing.isDone, closing.isOpen, said.at(-1), service.closes.length],
+    [true, false, 'Published. Meanwhile: Ben has taken the title', 1],
+    'pressed twice it is done once'
+  )
   await closing.undo()
   t.strictSame([closing.isDone, service.sent, said.at(-1)], [false, [{ status: [{ value: false }] }], 'Not published any more.'])
   await closing.close()
@@ -107,11 +129,17 @@ t.test('it is done, taken back, and what came meanwhile is told', async (t) => {
 
 t.test('who was quicker is told of', async (t) => {
   const { closing, service, said } = open()
-  service.closes = [new QuoinError(409, 'NOT_READY', 'It is not ready', { body: { blockers: findings('Carla is editing it'), warnings: [] } }), new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')]
+  service.closes = [
+    new QuoinError(409, 'NOT_READY', 'It is not ready', { body: { blockers: findings('Carla is editing it'), warnings: [] } }),
+    new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')
+  ]
   closing.open()
   await turn()
   await closing.close()
-  t.match([closing.isOpen, closing.readiness, said.at(-1)], [true, { ready: false, blockers: [{ message: 'Carla is editing it' }] }, 'It is not ready'])
+  t.match(
+    [closing.isOpen, closing.readiness, said.at(-1)],
+    [true, { ready: false, blockers: [{ message: 'Carla is editing it' }] }, 'It is not ready']
+  )
   await closing.close()
   t.match([closing.failure, closing.isActing], [{ message: 'You may not' }, false])
 })

@@ -16,31 +16,44 @@ const away = () => new QuoinError(503, 'STORE_UNAVAILABLE', 'away')
 mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 t.teardown(() => mock.timers.reset())
 
-interface Call { name: string, payload?: string | undefined, version?: string | undefined, age?: number | undefined, answer: (how: QuoinError | string | Error) => Promise<void>, onLost?: AcquireOptions['onLost'] }
+interface Call {
+  name: string
+  payload?: string | undefined
+  version?: string | undefined
+  age?: number | undefined
+  answer: (how: QuoinError | string | Error) => Promise<void>
+  onLost?: AcquireOptions['onLost']
+}
 
 /**
  * A field of Anna's, and a lock service that answers when the test says so: an error, or the text that her lock had
  * already ('' for none).
  */
-function open (t: Test, kind: Kind = 'line', hasRoom = true) {
+function open(t: Test, kind: Kind = 'line', hasRoom = true) {
   const calls: Call[] = []
   const lost: Displacement[] = []
   const aside: string[] = []
   let changes = 0
   let mirrored: string | undefined
-  function call<Result> (name: string, result: (found: string) => Result, { payload, version, age, onLost }: AcquireOptions & { version?: string | undefined, age?: number } = {}): Promise<Result> {
-    return new Promise((resolve, reject) => calls.push({
-      name,
-      payload,
-      version,
-      age,
-      onLost,
-      async answer (how) {
-        if (how instanceof Error) reject(how)
-        else resolve(result(how))
-        await setImmediate()
-      }
-    }))
+  function call<Result>(
+    name: string,
+    result: (found: string) => Result,
+    { payload, version, age, onLost }: AcquireOptions & { version?: string | undefined; age?: number } = {}
+  ): Promise<Result> {
+    return new Promise((resolve, reject) =>
+      calls.push({
+        name,
+        payload,
+        version,
+        age,
+        onLost,
+        async answer(how) {
+          if (how instanceof Error) reject(how)
+          else resolve(result(how))
+          await setImmediate()
+        }
+      })
+    )
   }
   const held = (found: string) => {
     let isTyped = found !== ''
@@ -48,7 +61,15 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
       isTyped = true
       return call('save', () => {}, { payload, ...options })
     }
-    return { version: 'v', found: found || undefined, get isTyped () { return isTyped }, save, release: () => call('release', () => {}) } as unknown as Held
+    return {
+      version: 'v',
+      found: found || undefined,
+      get isTyped() {
+        return isTyped
+      },
+      save,
+      release: () => call('release', () => {})
+    } as unknown as Held
   }
   const locks = {
     acquire: (_: unknown, options: AcquireOptions) => call('acquire', held, options),
@@ -57,16 +78,36 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
-    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, onChange: () => { changes++ }, onDisplace: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
+    shape: { name: 'title', label: 'Title', kind, template: {} },
+    items,
+    entity: { type: 'node', id: '1' },
+    uid: 'anna',
+    locks: locks as never,
+    mirror: (typed) => {
+      mirrored = typed
+      return hasRoom || typed === undefined
+    },
+    onChange: () => {
+      changes++
+    },
+    onDisplace: (one) => {
+      lost.push(one)
+    },
+    putAside: (text) => {
+      aside.push(text)
+    }
   })
   /** The calls since it was last asked, which are to be these. */
-  function called (...names: string[]): Call[] {
+  function called(...names: string[]): Call[] {
     const found = calls.splice(0)
-    t.strictSame(found.map(({ name, payload }) => payload === undefined ? name : `${name} ${payload}`), names)
+    t.strictSame(
+      found.map(({ name, payload }) => (payload === undefined ? name : `${name} ${payload}`)),
+      names
+    )
     return found
   }
   /** Lets time pass, in milliseconds. */
-  async function pass (ms: number): Promise<void> {
+  async function pass(ms: number): Promise<void> {
     mock.timers.tick(ms)
     await setImmediate()
   }
@@ -410,7 +451,9 @@ t.test('a text that is too long for its lock is in the browser alone, and its ed
   await called('acquire')[0]!.answer('')
   field.type('long')
   await pass(400)
-  await called('save long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'The lock would have 482671 bytes in the store; at most 409600 bytes are taken'))
+  await called('save long')[0]!.answer(
+    new QuoinError(413, 'TOO_LARGE', 'The lock would have 482671 bytes in the store; at most 409600 bytes are taken')
+  )
   t.strictSame([field.trouble, mirrored()], ['This text is too long for its lock. Until you save it, it is in this browser alone.', 'long'])
   field.type('short')
   await pass(400)
@@ -467,8 +510,11 @@ t.test('a lock that is not answered for seconds is trouble as one that is refuse
   t.equal(field.trouble, undefined)
 })
 
-t.test('a text is kept once its writer, whose session had ended or was another\'s, has signed in again', async (t) => {
-  for (const error of [new QuoinError(401, 'UNAUTHENTICATED', 'The token has expired'), new QuoinError(403, 'USER_CHANGED', 'Nothing was done')]) {
+t.test("a text is kept once its writer, whose session had ended or was another's, has signed in again", async (t) => {
+  for (const error of [
+    new QuoinError(401, 'UNAUTHENTICATED', 'The token has expired'),
+    new QuoinError(403, 'USER_CHANGED', 'Nothing was done')
+  ]) {
     const { field, called, pass } = open(t)
     field.type('Mine')
     await called('acquire Mine')[0]!.answer(error)
@@ -642,7 +688,10 @@ t.test('what is no value yet, such as half a date, is no text, and the field is 
   field.focus()
   await called('acquire')[0]!.answer('')
   field.type('', false)
-  t.strictSame([field.text, field.isDirty, field.isUnfinished, field.isUnreadable, field.problems], ['Saved', true, true, true, ['This is not complete: finish it, or empty it.']])
+  t.strictSame(
+    [field.text, field.isDirty, field.isUnfinished, field.isUnreadable, field.problems],
+    ['Saved', true, true, true, ['This is not complete: finish it, or empty it.']]
+  )
   await pass(400)
   await called('save Saved')[0]!.answer('')
   field.blur()

@@ -10,57 +10,83 @@ import type { Edition, Item } from '../../packages/desk/settings.ts'
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
-const shapes: Record<string, Partial<Shape>> = { title: { kind: 'line' }, status: { kind: 'flag' }, articles: { kind: 'order' }, body: { kind: 'text' } }
+const shapes: Record<string, Partial<Shape>> = {
+  title: { kind: 'line' },
+  status: { kind: 'flag' },
+  articles: { kind: 'order' },
+  body: { kind: 'text' }
+}
 const values = (value: unknown): Item[] => [{ value }]
 const refs = (...ids: number[]): Item[] => ids.map((id) => ({ target_id: id }))
-const entryOf = (id: string, fields: JournalEntry['fields'], more: Partial<JournalEntry> = {}): JournalEntry =>
-  ({ id, at: '2026-11-19T10:15:30.000Z', by: { uid: '7', name: 'Anna' }, kind: 'update', fields, outcome: 'saved', etag: 'x', ...more })
+const entryOf = (id: string, fields: JournalEntry['fields'], more: Partial<JournalEntry> = {}): JournalEntry => ({
+  id,
+  at: '2026-11-19T10:15:30.000Z',
+  by: { uid: '7', name: 'Anna' },
+  kind: 'update',
+  fields,
+  outcome: 'saved',
+  etag: 'x',
+  ...more
+})
 const pageOf = (ids: string[], next: string | null = null): JournalPage => ({ data: ids.map((id) => entryOf(id, {})), meta: { next } })
 const failed = (status: number, code: ErrorCode) => new QuoinError(status, code, code)
 
-function open (edition: Edition = { title: values('Now') }) {
-  const service = { pages: [] as Array<JournalPage | Error | Promise<JournalPage>>, asked: [] as object[], restored: [] as object[], refusals: [] as Array<Error | Promise<void>> }
+function open(edition: Edition = { title: values('Now') }) {
+  const service = {
+    pages: [] as Array<JournalPage | Error | Promise<JournalPage>>,
+    asked: [] as object[],
+    restored: [] as object[],
+    refusals: [] as Array<Error | Promise<void>>
+  }
   const [said, reads, learnt] = [[], [], []] as string[][] as [string[], string[], string[]]
   const titles: Record<string, unknown> = { u1: 'The bridge', gone: failed(404, 'NOT_FOUND'), away: failed(503, 'CMS_UNAVAILABLE') }
   const state = { edition, etag: '1', reloads: 0 }
   const deps: JournalDeps = {
     editions: {
-      async journal (_, query) {
+      async journal(_, query) {
         service.asked.push(query!)
         const page = await (service.pages.shift() ?? pageOf([]))
         if (page instanceof Error) throw page
         return page
       },
-      async restore (_, body, options) {
+      async restore(_, body, options) {
         service.restored.push({ ...body, ...options })
         const refusal = await service.refusals.shift()
         if (refusal instanceof Error) throw refusal
         return { edition: { title: values('Before') }, etag: '2' }
       },
-      async read (uuid, { list } = {}) {
+      async read(uuid, { list } = {}) {
         reads.push(`${list} ${uuid}`)
         const title = titles[uuid]
         if (title instanceof Error) throw title
         return { edition: { title: values(title) }, etag: '1' }
       }
     },
-    labels: { lists: { article: { entityType: 'node' } }, knows: ({ target_uuid: uuid }) => uuid === 'known', learn: ({ target_uuid: uuid }, title) => { learnt.push(`${uuid}: ${title}`) } },
+    labels: {
+      lists: { article: { entityType: 'node' } },
+      knows: ({ target_uuid: uuid }) => uuid === 'known',
+      learn: ({ target_uuid: uuid }, title) => {
+        learnt.push(`${uuid}: ${title}`)
+      }
+    },
     id: '5',
     shapeOf: (name) => shapes[name] && { name, label: name, template: {}, kind: 'line', ...shapes[name] },
     labelOf: (name) => name.toUpperCase(),
     isOffered: (name) => name !== 'status',
     present: () => state,
-    onSave (read, etag, words) {
+    onSave(read, etag, words) {
       state.edition = read
       state.etag = etag!
       said.push(words)
     },
-    async reload () {
+    async reload() {
       state.reloads++
       state.etag = 'reloaded'
     },
     onChange: () => {},
-    announce: (text) => { said.push(text) }
+    announce: (text) => {
+      said.push(text)
+    }
   }
   const journal = createJournal(deps)
   const ids = () => journal.entries?.map(({ id }) => id).join('')
@@ -102,14 +128,23 @@ t.test('a read again of the same entries is not told, and knows of older ones as
 
 t.test('a page shows so many and no more', async (t) => {
   const { journal, service } = open()
-  service.pages = [pageOf(Array.from({ length: 200 }, (_, index) => `${index}`), '199')]
+  service.pages = [
+    pageOf(
+      Array.from({ length: 200 }, (_, index) => `${index}`),
+      '199'
+    )
+  ]
   await journal.load()
   t.strictSame([journal.hasOlder, journal.limit], [false, 200])
 })
 
 t.test('a failure is kept until a read succeeds, and what comes late counts for nothing', async (t) => {
   const { journal, service, ids } = open()
-  const [late, lateFailure, latePage] = [Promise.withResolvers<JournalPage>(), Promise.withResolvers<JournalPage>(), Promise.withResolvers<JournalPage>()]
+  const [late, lateFailure, latePage] = [
+    Promise.withResolvers<JournalPage>(),
+    Promise.withResolvers<JournalPage>(),
+    Promise.withResolvers<JournalPage>()
+  ]
   service.pages = [failed(404, 'NOT_FOUND'), late.promise, pageOf(['b'], 'b'), latePage.promise, lateFailure.promise, pageOf(['c'])]
   await journal.load()
   t.equal(journal.failure?.status, 404)
@@ -153,7 +188,10 @@ t.test('what became of a field is told by its kind, and computed once', async (t
   t.equal(journal.became(entry, 'title'), journal.became(entry, 'title'))
   t.strictSame(journal.became(entry, 'status').pieces, [{ gone: 'false', came: 'true' }])
   const { changes, items } = journal.became(entry, 'articles')
-  t.strictSame(changes, [{ what: 'came', token: '3' }, { what: 'gone', token: '1' }])
+  t.strictSame(changes, [
+    { what: 'came', token: '3' },
+    { what: 'gone', token: '1' }
+  ])
   t.strictSame([...items.keys()], ['1', '2', '3'])
   t.strictSame(journal.became(entry, 'body').pieces, [{ gone: '', came: `${'x'.repeat(400)} …` }])
   t.strictSame([journal.became(entry, 'odd').isShown, journal.became(entry, 'odd').kind], [false, 'line'])
@@ -161,9 +199,23 @@ t.test('what became of a field is told by its kind, and computed once', async (t
 
 t.test('articles that went are asked for by name, each once', async (t) => {
   const { journal, service, reads, learnt } = open()
-  const articles = ['u1', 'gone', 'away', 'known', 'u1'].map((uuid, index) => ({ target_id: index, target_type: 'node', target_uuid: uuid }))
-  const entry = entryOf('a', { articles: { before: [...articles, { target_id: 8, target_type: 'node' }, { target_id: 9, target_type: 'media', target_uuid: 'm' }], after: [] }, title: { before: values('A') }, none: {} })
-  service.pages = [{ data: [entry], meta: { next: null } }, { data: [entry], meta: { next: null } }]
+  const articles = ['u1', 'gone', 'away', 'known', 'u1'].map((uuid, index) => ({
+    target_id: index,
+    target_type: 'node',
+    target_uuid: uuid
+  }))
+  const entry = entryOf('a', {
+    articles: {
+      before: [...articles, { target_id: 8, target_type: 'node' }, { target_id: 9, target_type: 'media', target_uuid: 'm' }],
+      after: []
+    },
+    title: { before: values('A') },
+    none: {}
+  })
+  service.pages = [
+    { data: [entry], meta: { next: null } },
+    { data: [entry], meta: { next: null } }
+  ]
   await journal.load()
   await turn()
   await journal.load()
@@ -180,7 +232,10 @@ t.test('a value can be put back where it is known, and is not what is saved now'
     odd: { before: values('same'), after: [{ value: 'same', format: 'other' }] },
     body: { after: values('T'), leftOut: ['before'] }
   })
-  t.strictSame(['title', 'status', 'odd', 'body', 'none'].map((name) => journal.sidesOf(entry, name)), [['before'], [], ['before'], ['after'], []])
+  t.strictSame(
+    ['title', 'status', 'odd', 'body', 'none'].map((name) => journal.sidesOf(entry, name)),
+    [['before'], [], ['before'], ['after'], []]
+  )
   state.edition = { title: values('C') }
   t.strictSame(journal.sidesOf(entry, 'title'), ['before', 'after'])
 })
@@ -216,7 +271,10 @@ t.test('a refusal is said, and the question stays; what a colleague has saved me
   await journal.putBack()
   t.strictSame([journal.problem, state.reloads, journal.wish?.etag], ['TITLE is not put back: UNPROCESSABLE', 0, '1'])
   await journal.putBack()
-  t.strictSame([journal.problem, state.reloads, journal.wish?.etag], ['TITLE is not put back: a colleague has saved meanwhile. Look at it again.', 1, 'reloaded'])
+  t.strictSame(
+    [journal.problem, state.reloads, journal.wish?.etag],
+    ['TITLE is not put back: a colleague has saved meanwhile. Look at it again.', 1, 'reloaded']
+  )
   t.strictSame(said, ['TITLE is not put back: UNPROCESSABLE', 'TITLE is not put back: a colleague has saved meanwhile. Look at it again.'])
   journal.wants(entry, 'title', 'after')
   t.equal(journal.problem, undefined)
@@ -225,19 +283,40 @@ t.test('a refusal is said, and the question stays; what a colleague has saved me
 t.test('values that are no texts are told in words', async (t) => {
   const context = { types: [{ id: 'daily', label: 'Daily paper' }], titleOf: ({ target_id: id }: Item) => `No. ${id}` }
   const rows: Array<[kind: Shape['kind'], items: Item[], words: string | RegExp]> = [
-    ['flag', values(true), 'yes'], ['flag', values(false), 'no'], ['choice', values('daily'), 'Daily paper'], ['choice', values('weekly'), 'weekly'],
-    ['date', values('2026-11-18'), '18 Nov 2026'], ['moment', values('2026-07-01T03:00:00Z'), /^1 Jul 2026, 05:00$/], ['fixed', refs(3, 4), 'No. 3, No. 4'],
-    ['number', values(7), '7'], ['date', [], '']
+    ['flag', values(true), 'yes'],
+    ['flag', values(false), 'no'],
+    ['choice', values('daily'), 'Daily paper'],
+    ['choice', values('weekly'), 'weekly'],
+    ['date', values('2026-11-18'), '18 Nov 2026'],
+    ['moment', values('2026-07-01T03:00:00Z'), /^1 Jul 2026, 05:00$/],
+    ['fixed', refs(3, 4), 'No. 3, No. 4'],
+    ['number', values(7), '7'],
+    ['date', [], '']
   ]
   for (const [kind, items, words] of rows) t.match(wordsOfValue({ kind, zone: 'Europe/Berlin' }, items, context), words, kind)
-  const range = (kind: Shape['kind'], value: string, end: string | null) => wordsOfValue({ kind, zone: 'Europe/Berlin', isRange: true }, [{ value, end_value: end }], context)
-  t.strictSame([range('date', '2026-11-18', '2026-11-20'), range('moment', '2026-07-01T03:00:00Z', '2026-07-02T03:00:00Z'), range('moment', '2026-07-01T03:00:00Z', null)], ['18 Nov 2026 – 20 Nov 2026', '1 Jul 2026, 05:00 – 2 Jul 2026, 05:00', '1 Jul 2026, 05:00 – '])
+  const range = (kind: Shape['kind'], value: string, end: string | null) =>
+    wordsOfValue({ kind, zone: 'Europe/Berlin', isRange: true }, [{ value, end_value: end }], context)
+  t.strictSame(
+    [
+      range('date', '2026-11-18', '2026-11-20'),
+      range('moment', '2026-07-01T03:00:00Z', '2026-07-02T03:00:00Z'),
+      range('moment', '2026-07-01T03:00:00Z', null)
+    ],
+    ['18 Nov 2026 – 20 Nov 2026', '1 Jul 2026, 05:00 – 2 Jul 2026, 05:00', '1 Jul 2026, 05:00 – ']
+  )
 })
 
 t.test('the script of the history is loaded when it is opened, and asked for again where it did not come', async (t) => {
   const { deps } = open()
   const acts: string[] = []
-  const panel: JournalPanel = { load: async () => { acts.push('load') }, refresh: () => acts.push('refresh'), end: () => acts.push('end'), view: () => '' }
+  const panel: JournalPanel = {
+    load: async () => {
+      acts.push('load')
+    },
+    refresh: () => acts.push('refresh'),
+    end: () => acts.push('end'),
+    view: () => ''
+  }
   let loads = 0
   const door = createJournalDoor(deps, async () => {
     if (loads++ === 0) throw new TypeError('Failed to fetch dynamically imported module')

@@ -13,20 +13,28 @@ t.teardown(() => mock.timers.reset())
 const model = contentModel({}) as Model
 
 const editionOf = (id: number, title = `Edition ${id}`) => ({ id: [{ value: id }], title: [{ value: title }] }) as Edition
-const pageOf = (ids: number[], more: Partial<Page> = {}): Page => ({ editions: ids.map((id) => editionOf(id)) as Page['editions'], limit: 20, offset: 0, hasMore: false, total: ids.length, ...more })
-const lock = (entityId: string, uid: string, fieldName = 'title') => ({ entityType: 'publisher_container', entityId, fieldName, userData: { uid } }) as LockView
+const pageOf = (ids: number[], more: Partial<Page> = {}): Page => ({
+  editions: ids.map((id) => editionOf(id)) as Page['editions'],
+  limit: 20,
+  offset: 0,
+  hasMore: false,
+  total: ids.length,
+  ...more
+})
+const lock = (entityId: string, uid: string, fieldName = 'title') =>
+  ({ entityType: 'publisher_container', entityId, fieldName, userData: { uid } }) as LockView
 const queryOf = (hash: string): Query => (placeOf(hash) as { query: Query }).query
 
 /** A list whose service answers what a test says. */
-function open (t: Test) {
+function open(t: Test) {
   const asked: Search[] = []
   const answers: Array<Page | Error> = []
-  const streams: Array<{ search: Search, listener: Listener, isOpen: boolean }> = []
+  const streams: Array<{ search: Search; listener: Listener; isOpen: boolean }> = []
   const said: string[] = []
   const service = { answered: () => {} }
   const client = {
     editions: {
-      async * search ({ signal, ...search }: Search) {
+      async *search({ signal, ...search }: Search) {
         asked.push(search)
         await turn()
         signal?.throwIfAborted()
@@ -35,15 +43,26 @@ function open (t: Test) {
         service.answered()
         yield answer
       },
-      watch (search: Search, listener: Listener) {
+      watch(search: Search, listener: Listener) {
         const stream = { search, listener, isOpen: true }
         streams.push(stream)
-        return () => { stream.isOpen = false }
+        return () => {
+          stream.isOpen = false
+        }
       }
     }
   } as unknown as Client
   let changes = 0
-  const list = createList({ client, model, onChange: () => { changes++ }, announce: (text) => { said.push(text) } })
+  const list = createList({
+    client,
+    model,
+    onChange: () => {
+      changes++
+    },
+    announce: (text) => {
+      said.push(text)
+    }
+  })
   t.teardown(list.close)
   const settle = async (ms = 0) => {
     mock.timers.tick(ms)
@@ -70,10 +89,16 @@ t.test('a page is shown, counted, and followed', async (t) => {
   t.equal(list.isLoading, true)
   await settle()
   const search = { q: 'a', bundle: 'daily', type: 'daily', status: 1, key: 'k' }
-  t.strictSame(asked(), [{ ...search, limit: 20, offset: 20 }, { ...search, limit: 1, total: true }])
+  t.strictSame(asked(), [
+    { ...search, limit: 20, offset: 20 },
+    { ...search, limit: 1, total: true }
+  ])
   t.match([list.isLoading, list.total, list.page?.hasMore, list.query.offset], [false, 60, true, 20])
   t.strictSame(said, ['2 editions shown', '60 editions found'])
-  t.strictSame(live().map(({ search }) => search), [{ ...search, limit: 20, offset: 20 }])
+  t.strictSame(
+    live().map(({ search }) => search),
+    [{ ...search, limit: 20, offset: 20 }]
+  )
 })
 
 t.test('those at work in a row are told, each once', async (t) => {
@@ -83,7 +108,10 @@ t.test('those at work in a row are told, each once', async (t) => {
   await settle()
   const before = changes()
   live()[0]!.listener.locks([lock('3', 'anna'), lock('3', 'anna', 'key'), lock('3', 'ben'), lock('2', 'cem')], false, true)
-  t.strictSame(list.editions.map((edition) => list.atWork(edition).map(({ userData }) => userData.uid)), [['anna', 'ben'], ['cem']])
+  t.strictSame(
+    list.editions.map((edition) => list.atWork(edition).map(({ userData }) => userData.uid)),
+    [['anna', 'ben'], ['cem']]
+  )
   t.equal(changes(), before + 1)
 })
 

@@ -2,13 +2,15 @@ import t from 'tap'
 import { createNotifier, type NotificationClass } from '../../packages/desk/notifier.ts'
 
 /** A browser's notifications, and what was shown. */
-function browser (permission: NotificationClass['permission'], isPhone = false) {
-  const shown: Array<{ title: string, body: string, tag: string, onclick?: () => void }> = []
+function browser(permission: NotificationClass['permission'], isPhone = false) {
+  const shown: Array<{ title: string; body: string; tag: string; onclick?: () => void }> = []
   class Notification {
     static permission = permission
-    static async requestPermission () { Notification.permission = 'granted' }
+    static async requestPermission() {
+      Notification.permission = 'granted'
+    }
     onclick: unknown
-    constructor (title: string, options: { body: string, tag: string }) {
+    constructor(title: string, options: { body: string; tag: string }) {
       if (isPhone) throw new TypeError('Illegal constructor')
       shown.push(Object.assign(this, { title, ...options }) as never)
     }
@@ -19,7 +21,16 @@ function browser (permission: NotificationClass['permission'], isPhone = false) 
 t.test('a reader who has allowed it is told of what happens while the page is not seen', async (t) => {
   const { Notification, shown } = browser('default')
   let [isSeen, changes, focused] = [false, 0, 0]
-  const notifier = createNotifier({ Notification, isSeen: () => isSeen, focus: () => { focused++ }, onChange: () => { changes++ } })
+  const notifier = createNotifier({
+    Notification,
+    isSeen: () => isSeen,
+    focus: () => {
+      focused++
+    },
+    onChange: () => {
+      changes++
+    }
+  })
   t.equal(notifier.isOpen, true)
   notifier.tell('Monday', 'Ben asks for Title.', 'title')
   t.strictSame(shown, [], 'not before')

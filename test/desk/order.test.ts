@@ -12,14 +12,14 @@ t.teardown(() => mock.timers.reset())
 const article = (id: number): Item => ({ target_id: id, target_uuid: `u${id}` })
 
 /** A running order of the articles 1 to `length`, and a service that does what it is sent, or fails as the test says. */
-function open (length: number, answers: Array<QuoinError | Promise<void> | undefined> = []) {
+function open(length: number, answers: Array<QuoinError | Promise<void> | undefined> = []) {
   const sent: OrderOperation[][] = []
   const refused: QuoinError[] = []
   let saved = Array.from({ length }, (_, index) => article(index + 1))
   const order = createOrder({
     name: 'field_articles',
     items: saved,
-    async send (operations) {
+    async send(operations) {
       sent.push(operations)
       const answer = await answers.shift()
       if (answer) throw answer
@@ -27,7 +27,9 @@ function open (length: number, answers: Array<QuoinError | Promise<void> | undef
       order.rebase(saved)
     },
     onChange: () => {},
-    onRefuse: (error) => { refused.push(error) }
+    onRefuse: (error) => {
+      refused.push(error)
+    }
   })
   return { order, sent, refused, ids: () => order.items.map(({ target_id: id }) => id), there: () => saved.map(({ target_id: id }) => id) }
 }
@@ -66,6 +68,9 @@ t.test('of several acts that are refused together each is sent by itself, and th
   t.strictSame(ids(), [3, 4, 1])
   resolve()
   await turn()
-  t.strictSame(sent.map((operations) => operations.map(({ op }) => op)), [['move'], ['remove', 'move'], ['remove'], ['move']])
+  t.strictSame(
+    sent.map((operations) => operations.map(({ op }) => op)),
+    [['move'], ['remove', 'move'], ['remove'], ['move']]
+  )
   t.strictSame([refused, there(), order.isSaving], [[conflict], [3, 4, 1, 2], false])
 })

@@ -7,28 +7,45 @@ import { QuoinError, type LockView, type Petition } from '../../packages/client/
 mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 t.teardown(() => mock.timers.reset())
 
-const petitionOf = (uid: string, more: Partial<Petition> = {}): Petition => ({ entityType: 'node', entityId: '1', fieldName: 'title', userData: { uid }, until: 60, ...more })
+const petitionOf = (uid: string, more: Partial<Petition> = {}): Petition => ({
+  entityType: 'node',
+  entityId: '1',
+  fieldName: 'title',
+  userData: { uid },
+  until: 60,
+  ...more
+})
 const lockOf = (uid: string): LockView => ({ entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 1, userData: { uid } })
 
 /** What Ben asks for, and a service that refuses with the errors that it is given, and may wait. */
-function open (t: Test) {
+function open(t: Test) {
   const service = { sent: [] as string[], errors: [] as Error[], waiting: undefined as Promise<void> | undefined }
   const [begun, refused, said]: [string[], string[], string[]] = [[], [], []]
   let changes = 0
-  const call = (name: string) => async ({ fieldName }: { fieldName: string }) => {
-    service.sent.push(`${name} ${fieldName}`)
-    await service.waiting
-    const error = service.errors.shift()
-    if (error) throw error
-  }
+  const call =
+    (name: string) =>
+    async ({ fieldName }: { fieldName: string }) => {
+      service.sent.push(`${name} ${fieldName}`)
+      await service.waiting
+      const error = service.errors.shift()
+      if (error) throw error
+    }
   const petitions = createPetitions({
     locks: { ask: call('ask'), withdraw: call('withdraw') },
     entity: () => ({ type: 'node', id: '1' }),
     uid: 'ben',
-    onBegin: ({ userData }) => { begun.push(userData.uid) },
-    onRefuse: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
-    onChange: () => { changes++ },
-    announce: (text) => { said.push(text) }
+    onBegin: ({ userData }) => {
+      begun.push(userData.uid)
+    },
+    onRefuse: (fieldName, { code }) => {
+      refused.push(`${fieldName} ${code}`)
+    },
+    onChange: () => {
+      changes++
+    },
+    announce: (text) => {
+      said.push(text)
+    }
   })
   t.teardown(() => petitions.end())
   const pass = async (ms: number) => {
@@ -106,7 +123,9 @@ t.test('a petition is over once the field is free or one has it', async (t) => {
 t.test('who asks is told once, shown while it is heard of, and not once put off', async (t) => {
   const { petitions, begun, pass } = open(t)
   const shown = () => petitions.of('title').map(({ userData }) => userData.uid)
-  for (const petition of [petitionOf('anna', { entityId: '2' }), petitionOf('anna', { entityType: 'term' }), petitionOf('ben')]) petitions.hear(petition)
+  for (const petition of [petitionOf('anna', { entityId: '2' }), petitionOf('anna', { entityType: 'term' }), petitionOf('ben')]) {
+    petitions.hear(petition)
+  }
   t.strictSame([shown(), begun], [[], []], 'for other entities, or by oneself')
   petitions.hear(petitionOf('anna'))
   petitions.hear(petitionOf('anna', { until: 90 }))
@@ -124,7 +143,10 @@ t.test('who asks is told once, shown while it is heard of, and not once put off'
 
 t.test('a withdrawal arrives although the page closes', async (t) => {
   const kept: Array<boolean | undefined> = []
-  const send = outlive(async (_, init) => { kept.push(init?.keepalive); return new Response() })
+  const send = outlive(async (_, init) => {
+    kept.push(init?.keepalive)
+    return new Response()
+  })
   await send('/api/cloud/data-state/node/1/requests?fieldName=title', { method: 'DELETE' })
   await send('/api/cloud/data-state/node/1/presence?uid=ben', { method: 'DELETE' })
   await send('/api/cloud/data-state/node/1?fieldName=title', { method: 'DELETE' })

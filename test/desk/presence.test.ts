@@ -7,11 +7,17 @@ import { QuoinError, type LockView, type Presence } from '../../packages/client/
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
-const presenceOf = (uid: string, more: Partial<Presence> = {}): Presence => ({ entityType: 'node', entityId: '1', userData: { uid, name: uid }, until: 90, ...more })
+const presenceOf = (uid: string, more: Partial<Presence> = {}): Presence => ({
+  entityType: 'node',
+  entityId: '1',
+  userData: { uid, name: uid },
+  until: 90,
+  ...more
+})
 const lockOf = (uid: string): LockView => ({ entityType: 'node', entityId: '9', fieldName: 'title', timestamp: 1, userData: { uid } })
 
 /** Ben's page, and a service that refuses with the errors that it is given, and may wait. */
-function open (t: Test) {
+function open(t: Test) {
   const service = { sent: [] as string[], errors: [] as Error[], waiting: undefined as Promise<void> | undefined }
   let changes = 0
   const call = (name: string) => async () => {
@@ -20,7 +26,14 @@ function open (t: Test) {
     const error = service.errors.shift()
     if (error) throw error
   }
-  const presence = createPresence({ locks: { attend: call('attend'), leave: call('leave') }, entity: () => ({ type: 'node', id: '1' }), uid: 'ben', onChange: () => { changes++ } })
+  const presence = createPresence({
+    locks: { attend: call('attend'), leave: call('leave') },
+    entity: () => ({ type: 'node', id: '1' }),
+    uid: 'ben',
+    onChange: () => {
+      changes++
+    }
+  })
   t.teardown(() => presence.end())
   const pass = async (ms: number) => {
     mock.timers.tick(ms)
@@ -81,7 +94,10 @@ t.test('a page that cannot say so goes on without a word, and tries again', asyn
 
 t.test('what arrives after its user has left is taken back again, unless they have come back', async (t) => {
   const { presence, service, sent, pass } = open(t)
-  for (const [isBack, last] of [[false, ['leave']], [true, []]] as const) {
+  for (const [isBack, last] of [
+    [false, ['leave']],
+    [true, []]
+  ] as const) {
     const { promise, resolve } = Promise.withResolvers<void>()
     service.waiting = promise
     presence.see(true)
@@ -98,7 +114,9 @@ t.test('what arrives after its user has left is taken back again, unless they ha
 
 t.test('the others are shown by name while they are there and not at work', async (t) => {
   const { presence, names, changes } = open(t)
-  for (const other of [presenceOf('anna', { entityId: '2' }), presenceOf('anna', { entityType: 'term' }), presenceOf('ben')]) presence.hear(other)
+  for (const other of [presenceOf('anna', { entityId: '2' }), presenceOf('anna', { entityType: 'term' }), presenceOf('ben')]) {
+    presence.hear(other)
+  }
   t.strictSame([names(), changes()], [[], 0], 'for other entities, or by oneself')
   for (const uid of ['cora', 'anna', 'dora']) presence.hear(presenceOf(uid))
   presence.hear(presenceOf('anna', { until: 130 }))

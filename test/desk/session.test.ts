@@ -8,7 +8,15 @@ import { createDraftStorage, isAtRisk, type TextStorage } from '../../packages/d
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
 import { say } from '../../packages/desk/texts.ts'
-import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView, type OrderOperation } from '../../packages/client/src/client.ts'
+import {
+  QuoinError,
+  type AcquireOptions,
+  type Client,
+  type Draft,
+  type Listener,
+  type LockView,
+  type OrderOperation
+} from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
@@ -21,12 +29,28 @@ mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
 const editionOf = (title: string, more: Edition = {}): Edition => ({ id: [{ value: 5 }], title: [{ value: title }], ...more })
-const lockOf = (uid: string, more: Partial<LockView> = {}): LockView => ({ entityType: model.entityType, entityId: '5', fieldName: 'title', timestamp: 1, userData: { uid, name: uid }, ...more })
+const lockOf = (uid: string, more: Partial<LockView> = {}): LockView => ({
+  entityType: model.entityType,
+  entityId: '5',
+  fieldName: 'title',
+  timestamp: 1,
+  userData: { uid, name: uid },
+  ...more
+})
 const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
 const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
 
 /** A session of Anna's, and a service that answers as the test has it say: with a value, an error, or when the test calls `answer`. */
-function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [], store = storeOf() }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error>, store?: TextStorage } = {}) {
+function open(
+  t: Test,
+  {
+    edition = editionOf('Saved'),
+    age,
+    records = [],
+    reads = [],
+    store = storeOf()
+  }: { edition?: Edition; age?: number; records?: object[]; reads?: Array<Edition | Error>; store?: TextStorage } = {}
+) {
   const service = {
     reads,
     writes: [] as Array<Edition | Error>,
@@ -76,7 +100,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
   const notices: string[][] = []
   const released: string[] = []
 
-  async function answer (given: Edition | Error | undefined): Promise<{ edition: Edition, etag: string, age?: number }> {
+  async function answer(given: Edition | Error | undefined): Promise<{ edition: Edition; etag: string; age?: number }> {
     const then = given ?? present.edition
     if (service.waits) await new Promise<void>((resolve) => service.waiting.push(resolve))
     if (then instanceof Error) throw then
@@ -85,27 +109,43 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
   const subscribe = (what: string) => (_: unknown, listener: Listener) => {
     service.watched.push(what)
     service.listener = listener
-    return () => { service.watched.push(`no ${what}`) }
+    return () => {
+      service.watched.push(`no ${what}`)
+    }
   }
-  const heldAnew = () => ({ version: 'v', isTyped: false, async save (text: string) { this.isTyped = true; service.saved.push(text) }, release: async () => { released.push('title'); await service.releasing } })
+  const heldAnew = () => ({
+    version: 'v',
+    isTyped: false,
+    async save(text: string) {
+      this.isTyped = true
+      service.saved.push(text)
+    },
+    release: async () => {
+      released.push('title')
+      await service.releasing
+    }
+  })
   const client = {
     editions: {
       read: () => answer(service.reads.shift()),
-      update (_: string, body: Record<string, Item[]>, { ifMatch }: { ifMatch?: string }) {
+      update(_: string, body: Record<string, Item[]>, { ifMatch }: { ifMatch?: string }) {
         service.sent.push({ ...body, ifMatch })
         return answer(service.writes.shift() ?? { ...present.edition, ...body })
       },
-      arrange (_: string, operations: OrderOperation[]) {
+      arrange(_: string, operations: OrderOperation[]) {
         service.arranged.push(operations)
-        const given = service.arrangements.shift() ?? { ...present.edition, field_articles: operations.reduce(apply, present.edition['field_articles'] ?? []) }
+        const given = service.arrangements.shift() ?? {
+          ...present.edition,
+          field_articles: operations.reduce(apply, present.edition['field_articles'] ?? [])
+        }
         if (!(given instanceof Error)) present.edition = given
         return answer(given)
       },
-      async * search () {
+      async *search() {
         yield { editions: service.found }
       },
       readiness: async () => ({ ready: true, blockers: [], warnings: [] }),
-      close: async () => ({ ...await answer({ ...present.edition, status: [{ value: true }] }), since: null }),
+      close: async () => ({ ...(await answer({ ...present.edition, status: [{ value: true }] })), since: null }),
       subscribe: subscribe('edition')
     },
     locks: {
@@ -133,34 +173,54 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         service.asked.push('ask')
         if (service.unasked) throw service.unasked
       },
-      withdraw: async () => { service.asked.push('withdraw') },
-      attend: async () => { service.presence.push('attend') },
-      leave: async () => { service.presence.push('leave') },
+      withdraw: async () => {
+        service.asked.push('withdraw')
+      },
+      attend: async () => {
+        service.presence.push('attend')
+      },
+      leave: async () => {
+        service.presence.push('leave')
+      },
       subscribe: subscribe('locks')
     }
   } as unknown as Client
   const storage = createDraftStorage(store, 'anna')
-  const session = createSession({
-    client,
-    storage,
-    settings: { auth: 'none', cms: 'https://cms.example', model },
-    user: { uid: 'anna' },
-    samples: { of: () => [], prepare: () => {}, learn: async () => service.learning },
-    labelsOf: async () => {
-      if (service.nameless) throw service.nameless
-      return { data: service.labels, published: service.published, images: service.images, sections: service.sections }
-    },
-    looksOf: async () => ({ images: {}, sections: {} }),
-    loadJournal: async () => ({
-      createJournalPanel (deps) {
-        service.journal = deps
-        return { load: async () => {}, refresh: () => { service.refreshes++ }, end: () => {}, view: () => '' }
+  const session = createSession(
+    {
+      client,
+      storage,
+      settings: { auth: 'none', cms: 'https://cms.example', model },
+      user: { uid: 'anna' },
+      samples: { of: () => [], prepare: () => {}, learn: async () => service.learning },
+      labelsOf: async () => {
+        if (service.nameless) throw service.nameless
+        return { data: service.labels, published: service.published, images: service.images, sections: service.sections }
+      },
+      looksOf: async () => ({ images: {}, sections: {} }),
+      loadJournal: async () => ({
+        createJournalPanel(deps) {
+          service.journal = deps
+          return {
+            load: async () => {},
+            refresh: () => {
+              service.refreshes++
+            },
+            end: () => {},
+            view: () => ''
+          }
+        }
+      }),
+      onChange: () => {},
+      announce: (text) => {
+        said.push(text)
+      },
+      notify: (...told) => {
+        notices.push(told)
       }
-    }),
-    onChange: () => {},
-    announce: (text) => { said.push(text) },
-    notify: (...told) => { notices.push(told) }
-  }, '5')
+    },
+    '5'
+  )
   t.teardown(() => session.close())
   const field = (name = 'title') => session.fields.find(({ shape }) => shape.name === name)!
   const board = async (...locks: LockView[]) => {
@@ -275,7 +335,9 @@ t.test('what is not in its lock yet is sent when the page closes', async (t) => 
 })
 
 t.test('a field that is in some answers only is empty in the others', async (t) => {
-  const { session, service, field } = open(t, { edition: editionOf('Saved', { field_x: undefined, field_articles: [{ target_id: 1, target_uuid: 'one' }] }) })
+  const { session, service, field } = open(t, {
+    edition: editionOf('Saved', { field_x: undefined, field_articles: [{ target_id: 1, target_uuid: 'one' }] })
+  })
   await turn()
   field('field_x').type('x')
   await turn()
@@ -284,13 +346,21 @@ t.test('a field that is in some answers only is empty in the others', async (t) 
   t.match(service.sent, [{ field_x: [{ value: 'x' }] }])
   service.reads = [editionOf('Saved')]
   await session.load()
-  t.strictSame(session.fields.map(({ text }) => text), ['Saved', '', ''])
+  t.strictSame(
+    session.fields.map(({ text }) => text),
+    ['Saved', '', '']
+  )
 })
 
 t.test('a base field is locked and saved by its own name', async (t) => {
-  const { session, service, field } = open(t, { edition: editionOf('Saved', { created: [{ value: '2026-11-18T05:00:00+01:00' }], page_count: [{ value: 44 }] }) })
+  const { session, service, field } = open(t, {
+    edition: editionOf('Saved', { created: [{ value: '2026-11-18T05:00:00+01:00' }], page_count: [{ value: 44 }] })
+  })
   await turn()
-  t.strictSame(session.fields.map(({ shape }) => shape.name), ['title', 'page_count'])
+  t.strictSame(
+    session.fields.map(({ shape }) => shape.name),
+    ['title', 'page_count']
+  )
   field('page_count').type('48')
   await turn()
   t.ok(field('page_count').isHeld)
@@ -299,17 +369,46 @@ t.test('a base field is locked and saved by its own name', async (t) => {
 })
 
 t.test('the texts that were typed before are offered, and what an edition refers to gets its name', async (t) => {
-  const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
-  const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
-  const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_other: [{ target_id: 4, target_uuid: 'four' }], field_key: [{ value: 'k' }] }) })
+  const records = [
+    { fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' },
+    { fieldName: 'field_x', userData: { uid: 'anna' } },
+    { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }
+  ]
+  const articles = [
+    { target_id: 1, target_uuid: 'one' },
+    { target_id: 2, target_uuid: 'two' },
+    { target_id: 3, target_uuid: 'three', alt: 'A picture' }
+  ]
+  const { session, service, field } = open(t, {
+    records,
+    edition: editionOf('Saved', {
+      field_articles: articles,
+      field_other: [{ target_id: 4, target_uuid: 'four' }],
+      field_key: [{ value: 'k' }]
+    })
+  })
   service.labels = { one: 'Harbour' }
   service.images = { one: 'https://cms.example/1.jpg' }
   service.sections = { one: 'Sport' }
   await turn()
   await turn()
   t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
-  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 }), session.titleOf({ target_id: 4, target_uuid: 'four' })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9', 'No. 4'])
-  t.strictSame(articles.slice(0, 2).map((item) => [session.imageOf(item), session.sectionOf(item)]), [['https://cms.example/1.jpg', 'Sport'], [undefined, undefined]])
+  t.strictSame(
+    [
+      ...articles.map(session.titleOf),
+      session.titleOf(undefined),
+      session.titleOf({ target_id: 9 }),
+      session.titleOf({ target_id: 4, target_uuid: 'four' })
+    ],
+    ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9', 'No. 4']
+  )
+  t.strictSame(
+    articles.slice(0, 2).map((item) => [session.imageOf(item), session.sectionOf(item)]),
+    [
+      ['https://cms.example/1.jpg', 'Sport'],
+      [undefined, undefined]
+    ]
+  )
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
 })
@@ -325,9 +424,15 @@ t.test('where the own locks cannot be told they are asked for again, and what wa
   service.acquire = away()
   field('field_key').type('Now')
   await pass(10_000)
-  t.strictSame(session.fields.map(({ offer }) => offer), [undefined, undefined, undefined])
+  t.strictSame(
+    session.fields.map(({ offer }) => offer),
+    [undefined, undefined, undefined]
+  )
   await pass(10_000)
-  t.strictSame([field(), field('field_x'), field('field_key')].map(({ offer }) => offer), ['Typed', undefined, undefined])
+  t.strictSame(
+    [field(), field('field_x'), field('field_key')].map(({ offer }) => offer),
+    ['Typed', undefined, undefined]
+  )
 
   const { service: refused, field: fieldOf, pass: wait } = open(t, { records })
   refused.unknown = [new QuoinError(403, 'FORBIDDEN', 'No')]
@@ -380,7 +485,11 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   t.match(session.notice, { tone: 'bad', text: 'Title is being edited by somebody else: take it over first.' })
   await board()
   await session.restore(session.drafts[0]!)
-  t.match([session.notice, field().text, session.drafts], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine', []], 'from this window, into its lock')
+  t.match(
+    [session.notice, field().text, session.drafts],
+    [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine', []],
+    'from this window, into its lock'
+  )
   await session.restore({ fieldName: 'gone', payload: 'x' })
   t.match(session.notice, { tone: 'bad', text: 'This edition has no field gone.' })
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
@@ -491,7 +600,11 @@ t.test('what was reverted comes back, and what has been changed since, or is som
   t.strictSame(texts(), ['Saved', 'k'])
   session.revert()
   session.undo()
-  t.strictSame([texts(), session.history.canRedo, said.at(-1)], [['Typed', 'key'], true, 'Undone: Everything as it is saved'], 'to revert nothing was no step')
+  t.strictSame(
+    [texts(), session.history.canRedo, said.at(-1)],
+    [['Typed', 'key'], true, 'Undone: Everything as it is saved'],
+    'to revert nothing was no step'
+  )
   session.redo()
   t.strictSame([texts(), said.at(-1)], [['Saved', 'k'], 'Done again: Everything as it is saved'])
   session.undo()
@@ -519,7 +632,11 @@ t.test('nothing is said to be undone in a field that somebody else has by now', 
   session.undo()
   await turn()
   await board(lockOf('ben'))
-  for (const [step, words] of [['redo', 'Title as it is in the draft'], ['undo', 'Title as it is in the draft'], ['undo', 'Everything as it is saved']] as const) {
+  for (const [step, words] of [
+    ['redo', 'Title as it is in the draft'],
+    ['undo', 'Title as it is in the draft'],
+    ['undo', 'Everything as it is saved']
+  ] as const) {
     session[step]()
     t.strictSame([field().text, said.at(-1)], ['Saved', `Left alone, since it has been changed or taken: ${words}`])
   }
@@ -617,7 +734,10 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = [moved()]
   service.reads = [{ ...start, field_key: [{ value: 'theirs' }] }]
   await session.save()
-  t.strictSame(service.sent.splice(0), [{ title: [{ value: 'Mine' }], ifMatch: '1' }, { title: [{ value: 'Mine' }], ifMatch: '2' }])
+  t.strictSame(service.sent.splice(0), [
+    { title: [{ value: 'Mine' }], ifMatch: '1' },
+    { title: [{ value: 'Mine' }], ifMatch: '2' }
+  ])
   t.equal(session.notice?.text, 'Saved.')
 
   field().type('Mine again')
@@ -631,16 +751,27 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = [moved(), new QuoinError(409, 'STALE_EDIT', 'Somebody else has saved'), moved()]
   service.reads = ['one', 'two', 'three'].map((key) => ({ ...editionOf('Theirs'), field_key: [{ value: key }] }))
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [4, 'Saved.', 'k'], 'other fields that are saved meanwhile, one after the other, stop none')
+  t.strictSame(
+    [service.sent.splice(0).length, session.notice?.text, field('field_key').text],
+    [4, 'Saved.', 'k'],
+    'other fields that are saved meanwhile, one after the other, stop none'
+  )
   field().type('Mine once more')
   service.writes = Array.from({ length: 10 }, moved)
   service.reads = Array.from({ length: 10 }, () => ({ ...editionOf('Mine again'), field_key: [{ value: 'theirs' }] }))
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [10, say('notSavedMoved'), 'theirs'], 'ten times is enough')
+  t.strictSame(
+    [service.sent.splice(0).length, session.notice?.text, field('field_key').text],
+    [10, say('notSavedMoved'), 'theirs'],
+    'ten times is enough'
+  )
   service.writes = [moved()]
   service.reads = [away()]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, field().text, session.notice?.text], [1, 'Mine once more', 'Not saved: The CMS is away. Your text is kept; save again later.'])
+  t.strictSame(
+    [service.sent.splice(0).length, field().text, session.notice?.text],
+    [1, 'Mine once more', 'Not saved: The CMS is away. Your text is kept; save again later.']
+  )
   service.acquire = away()
   field('field_key').type('in this window alone')
   service.writes = [away()]
@@ -657,7 +788,7 @@ t.test('a running order is changed by operations, and each is undone beside its 
   service.labels = { u3: 'The third' }
   service.published = { u3: false }
   await turn()
-  const [order] = session.orders as [typeof session.orders[number]]
+  const [order] = session.orders as [(typeof session.orders)[number]]
   t.strictSame(order.items.map(session.isPublished), [undefined, undefined, false])
   const { move, remove, insert } = session.acts(order)
   const [one, two, three] = articles(1, 2, 3)
@@ -668,18 +799,30 @@ t.test('a running order is changed by operations, and each is undone beside its 
   await turn()
   insert({ target_id: 9, target_uuid: 'u9' }, 'The ninth', 1)
   await turn()
-  t.strictSame(service.arranged.splice(0), [[{ op: 'move', article: three, at: 'start' }], [{ op: 'remove', article: one }], [{ op: 'insert', article: { target_id: 9, target_uuid: 'u9' }, after: three }]])
+  t.strictSame(service.arranged.splice(0), [
+    [{ op: 'move', article: three, at: 'start' }],
+    [{ op: 'remove', article: one }],
+    [{ op: 'insert', article: { target_id: 9, target_uuid: 'u9' }, after: three }]
+  ])
   t.strictSame([numbers(order.items), said.at(-1), order.isSaving], [[3, 9, 2], 'The ninth: added at place 2 of 3', false])
   move('3', 0)
   insert(two!, 'Again', 0)
   t.strictSame([service.arranged, session.history.canRedo], [[], false], 'nothing is to be done')
 
-  for (const ids of [[3, 2], [3, 1, 2], [1, 2, 3]]) {
+  for (const ids of [
+    [3, 2],
+    [3, 1, 2],
+    [1, 2, 3]
+  ]) {
     session.undo()
     await turn()
     t.strictSame(numbers(order.items), ids)
   }
-  for (const ids of [[3, 1, 2], [3, 2], [3, 9, 2]]) {
+  for (const ids of [
+    [3, 1, 2],
+    [3, 2],
+    [3, 9, 2]
+  ]) {
     session.redo()
     await turn()
     t.strictSame(numbers(order.items), ids)
@@ -692,7 +835,15 @@ t.test('what a search has found goes where the search says, by its title, and is
   await turn()
   const order = session.orders[0]!
   const { add } = session.acts(order)
-  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: isPublished ? `https://cms.example/${id}.jpg` : undefined, section: isPublished ? 'Sport' : undefined, placed: [], locks: [] })
+  const found = (id: number, isPublished?: boolean) => ({
+    item: articles(id)[0]!,
+    title: `Article ${id}`,
+    isPublished,
+    image: isPublished ? `https://cms.example/${id}.jpg` : undefined,
+    section: isPublished ? 'Sport' : undefined,
+    placed: [],
+    locks: []
+  })
   add(found(7, false))
   t.strictSame([numbers(order.items), said.at(-1)], [[1, 2, 7], 'Article 7: added at place 3 of 3'], 'by default at the end')
   await turn()
@@ -704,14 +855,31 @@ t.test('what a search has found goes where the search says, by its title, and is
   add(found(9, true))
   t.strictSame([numbers(order.items), said.at(-1)], [[8, 1, 2, 7, 9], 'Article 9: added at place 5 of 5'])
   await turn()
-  t.strictSame([order.items.map(session.isPublished), session.titleOf(articles(8)[0])], [[undefined, undefined, undefined, false, true], 'Article 8'])
-  t.strictSame([articles(8), articles(9)].map(([item]) => [session.imageOf(item!), session.sectionOf(item!)]), [[undefined, undefined], ['https://cms.example/9.jpg', 'Sport']])
+  t.strictSame(
+    [order.items.map(session.isPublished), session.titleOf(articles(8)[0])],
+    [[undefined, undefined, undefined, false, true], 'Article 8']
+  )
+  t.strictSame(
+    [articles(8), articles(9)].map(([item]) => [session.imageOf(item!), session.sectionOf(item!)]),
+    [
+      [undefined, undefined],
+      ['https://cms.example/9.jpg', 'Sport']
+    ]
+  )
   t.equal(service.arranged.length, 3)
 })
 
 t.test('what is dragged from a search into the order is known as the search has shown it', async (t) => {
   const { session, service, pass } = open(t, { edition: editionOf('Saved', { field_articles: articles(1) }) })
-  service.found = [{ nid: [{ value: 9 }], uuid: [{ value: 'u9' }], title: [{ value: 'The ninth' }], status: [{ value: false }], field_image: [{ alt: '', url: 'https://cms.example/9.jpg' }] }]
+  service.found = [
+    {
+      nid: [{ value: 9 }],
+      uuid: [{ value: 'u9' }],
+      title: [{ value: 'The ninth' }],
+      status: [{ value: false }],
+      field_image: [{ alt: '', url: 'https://cms.example/9.jpg' }]
+    }
+  ]
   await turn()
   session.finder.open()
   await pass(0)
@@ -759,7 +927,10 @@ t.test('of an order that was kept articles come and go by choice, and once it is
 t.test('a running order that comes with a later answer only is empty before', async (t) => {
   const { session } = open(t, { edition: editionOf('Saved', { field_articles: undefined }) })
   await turn()
-  t.strictSame(session.orders.map(({ items }) => items), [[]])
+  t.strictSame(
+    session.orders.map(({ items }) => items),
+    [[]]
+  )
 })
 
 t.test('an edition is shown as well where nobody can tell what its articles are called', async (t) => {
@@ -777,7 +948,10 @@ t.test('an edition that is closed here is so at once, and what is typed stays', 
   await turn()
   t.notOk(session.closing.isDone)
   await session.closing.close()
-  t.strictSame([session.closing.isDone, session.notice, said.at(-1), field('status').text, field('field_key').text], [true, { tone: 'good', text: 'Published.' }, 'Published.', 'true', 'typed'])
+  t.strictSame(
+    [session.closing.isDone, session.notice, said.at(-1), field('status').text, field('field_key').text],
+    [true, { tone: 'good', text: 'Published.' }, 'Published.', 'true', 'typed']
+  )
 })
 
 t.test('what others do to a running order comes in, and is not undone', async (t) => {
@@ -802,7 +976,10 @@ t.test('what others do to a running order comes in, and is not undone', async (t
   session.acts(order).move('2', 0)
   t.strictSame(numbers(order.items), [2, 1, 3, 4, 5])
   await turn()
-  t.strictSame([numbers(order.items), session.notice?.text], [[1, 3, 4, 5], 'Running order: a colleague has removed that article, or the one beside it. The order is as it was.'])
+  t.strictSame(
+    [numbers(order.items), session.notice?.text],
+    [[1, 3, 4, 5], 'Running order: a colleague has removed that article, or the one beside it. The order is as it was.']
+  )
   service.arrangements = [new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')]
   session.acts(order).move('5', 0)
   await turn()
@@ -879,7 +1056,13 @@ t.test('an edition that is left with a text that its lock does not have stays op
   background.add(session)
   t.strictSame([background.all(), released.length, service.watched], [[], 1, ['edition', 'no edition']], 'one with nothing is closed')
 
-  const { session: typed, service: there, field: fieldOf, released: releasedThere, pass: wait } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  const {
+    session: typed,
+    service: there,
+    field: fieldOf,
+    released: releasedThere,
+    pass: wait
+  } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
   fieldOf('field_key').focus()
   await turn()
@@ -915,11 +1098,15 @@ t.test('what the CMS refuses is said where it belongs, and what is no failure of
   const { session, service, field } = open(t)
   await turn()
   field().type('')
-  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  service.writes = [
+    new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })
+  ]
   await session.save()
   t.strictSame([field().problems, session.notice?.tone, field().isDirty], [['It is empty.'], 'bad', true])
   service.waits = true
-  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  service.writes = [
+    new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })
+  ]
   const saving = session.save()
   field().type('Typed since')
   service.waiting.pop()!()
@@ -938,13 +1125,22 @@ t.test('a field that Drupal forbids is closed, and the rest is saved without it'
   await turn()
   service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_key'. The key is for the publisher.")]
   await session.save()
-  t.strictSame([session.notice?.text, field('field_key').whyForbidden, field('field_key').text, field().isDirty], [
-    'Not saved: Drupal does not let you change Key. Save again to save the rest without it.', 'Drupal does not let you change this. The key is for the publisher.', 'mine', true
-  ])
+  t.strictSame(
+    [session.notice?.text, field('field_key').whyForbidden, field('field_key').text, field().isDirty],
+    [
+      'Not saved: Drupal does not let you change Key. Save again to save the rest without it.',
+      'Drupal does not let you change this. The key is for the publisher.',
+      'mine',
+      true
+    ]
+  )
   service.sent = []
   service.writes = [editionOf('Mine', { field_key: [{ value: 'k' }] })]
   await session.save()
-  t.strictSame([service.sent, session.notice?.text, field().isDirty, field('field_key').isDirty], [[{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'Saved.', false, true])
+  t.strictSame(
+    [service.sent, session.notice?.text, field().isDirty, field('field_key').isDirty],
+    [[{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'Saved.', false, true]
+  )
   await session.save()
   t.equal(service.sent.length, 1, 'there is nothing else to save')
   field('field_key').focus()
@@ -970,7 +1166,9 @@ t.test('what is said of a field is said until it is so no more', async (t) => {
   await turn()
   t.equal(session.notice, undefined, 'it is here again')
   field().type('')
-  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  service.writes = [
+    new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })
+  ]
   await session.save()
   t.match(session.notice?.text, 'Not saved')
   field().type('Saved')
@@ -1001,7 +1199,14 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
 })
 
 t.test('a finding is told with the labels and titles that are known', async (t) => {
-  const { session, service } = open(t, { edition: editionOf('Saved', { [model.fields.articles[0]!]: [{ target_id: 7, target_uuid: 'u7' }, { target_id: 8, target_uuid: 'u8' }] }) })
+  const { session, service } = open(t, {
+    edition: editionOf('Saved', {
+      [model.fields.articles[0]!]: [
+        { target_id: 7, target_uuid: 'u7' },
+        { target_id: 8, target_uuid: 'u8' }
+      ]
+    })
+  })
   service.labels = { u7: 'The bridge' }
   await turn()
   await turn()
@@ -1032,7 +1237,10 @@ t.test('the holder is told who asks, and may hand the field over with his text k
   service.listener!.requested!(petition)
   t.strictSame([said, notices], [['Ben asks for Title.'], [['Saved', 'Ben asks for Title.', 'title']]])
   await session.handOver(field(), session.petitions.of('title')[0]!)
-  t.strictSame([field().isHeld, session.drafts[0]?.payload, session.notice?.text], [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.'])
+  t.strictSame(
+    [field().isHeld, session.drafts[0]?.payload, session.notice?.text],
+    [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.']
+  )
   await session.handOver(field(), session.petitions.of('title')[0]!)
   t.equal(session.notice?.text, 'Ben can have Title now.')
 })
@@ -1053,7 +1261,11 @@ t.test('an editor who is seen to look on is told of, and hears of the others, un
   t.strictSame(names(), ['Ben'])
   service.listener!.locks([], false, true)
   t.strictSame(names(), [], 'all are told anew')
-  t.strictSame(said.filter((words) => !/edit|let go/.test(words)), [], 'nobody is told of it by voice')
+  t.strictSame(
+    said.filter((words) => !/edit|let go/.test(words)),
+    [],
+    'nobody is told of it by voice'
+  )
   session.keep()
   t.strictSame(service.presence, ['attend', 'leave'])
   await session.close()

@@ -35,18 +35,28 @@ const OF_CLIENT = ['UNREACHABLE', 'INVALID_RESPONSE']
 const NEVER_MET = ['METHOD_NOT_ALLOWED', 'CALLER_GONE', 'URI_TOO_LONG', 'UNSUPPORTED_MEDIA_TYPE', 'MISDIRECTED', 'IDEMPOTENCY_KEY_REUSED']
 
 /** The sentences of a line, one for each plural. */
-const sentences = (line: Texts[TextKey]): string[] => typeof line === 'string' ? [line] : Object.values(line)
-const namesIn = (line: Texts[TextKey]) => [...new Set(sentences(line).flatMap((sentence) => [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))].sort()
+const sentences = (line: Texts[TextKey]): string[] => (typeof line === 'string' ? [line] : Object.values(line))
+const namesIn = (line: Texts[TextKey]) =>
+  [...new Set(sentences(line).flatMap((sentence) => [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))].sort()
 /** The names of the values in each line. */
-const valuesOf = <Key extends string>(texts: Partial<Record<Key, Texts[TextKey]>>, keys: Key[]) => Object.fromEntries(keys.map((key) => [key, namesIn(texts[key]!)]))
+const valuesOf = <Key extends string>(texts: Partial<Record<Key, Texts[TextKey]>>, keys: Key[]) =>
+  Object.fromEntries(keys.map((key) => [key, namesIn(texts[key]!)]))
 /** The sentences of a line that are empty, or have a straight quotation mark or three dots. */
 const untypographic = (line: Texts[TextKey]) => sentences(line).filter((sentence) => sentence.trim() === '' || /["']|\.\.\./.test(sentence))
 
 t.test('each language has all lines, with the same values in them, and none besides', async (t) => {
   for (const [name, texts] of Object.entries(languages)) {
-    t.strictSame(Object.keys(texts).filter((key) => !codes.includes(key)), keys, `${name} has the lines of English, in the same order`)
+    t.strictSame(
+      Object.keys(texts).filter((key) => !codes.includes(key)),
+      keys,
+      `${name} has the lines of English, in the same order`
+    )
     t.strictSame(valuesOf(texts, keys), valuesOf(en, keys), `${name} has the values of English`)
-    t.strictSame(Object.keys(texts).filter((key) => codes.includes(key)), codes, `${name} has the codes of German`)
+    t.strictSame(
+      Object.keys(texts).filter((key) => codes.includes(key)),
+      codes,
+      `${name} has the codes of German`
+    )
     t.strictSame(valuesOf(texts, codes as TextKey[]), valuesOf(de, codes as TextKey[]), `${name} has the values of German`)
   }
   t.strictSame([en, de, fr].flatMap((texts) => Object.values(texts)).flatMap(untypographic), [], 'typographic marks')
@@ -55,7 +65,9 @@ t.test('each language has all lines, with the same values in them, and none besi
 t.test('the history has lines of its own, in each language, and uses all of them', async (t) => {
   const spoken = { de: journalDe.de, fr: journalFr.fr }
   const own = Object.keys(journalEn.en) as Array<keyof typeof journalEn.en>
-  const sources = globSync('packages/desk/journal*.ts', { cwd: ROOT }).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
+  const sources = globSync('packages/desk/journal*.ts', { cwd: ROOT })
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n')
   // What was done and what became of it have their names from the service.
   const named = ['create', 'update', 'order', 'restore', 'outside', 'refused', 'uncertain']
   for (const [name, texts] of Object.entries(spoken)) {
@@ -63,7 +75,11 @@ t.test('the history has lines of its own, in each language, and uses all of them
     t.strictSame(valuesOf(texts, own), valuesOf(journalEn.en, own), `${name} has the values of English`)
   }
   for (const key of own) t.ok(named.includes(key) || sources.includes(`'${key}'`), `${key} is used`)
-  t.strictSame([journalEn.en, ...Object.values(spoken)].flatMap((texts) => Object.values(texts)).flatMap(untypographic), [], 'typographic marks')
+  t.strictSame(
+    [journalEn.en, ...Object.values(spoken)].flatMap((texts) => Object.values(texts)).flatMap(untypographic),
+    [],
+    'typographic marks'
+  )
   t.strictSame([sayHere('older'), sayHere('fields', { count: 1234 })], ['Older', '1,234 fields'])
   useLanguage(['fr'])
   t.strictSame([sayHere('older'), sayHere('fields', { count: 1 })], ['Plus anciennes', '1 champ'])
@@ -83,25 +99,45 @@ t.test('the editor of formatted texts has lines of its own, in each language, an
 })
 
 t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
-  const sources = globSync('packages/desk/*.ts', { cwd: ROOT }).filter((path) => !/^texts-/.test(basename(path))).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
-  t.strictSame(keys.filter((key) => !sources.includes(`'${key}'`)), [], 'a line that is not used')
+  const sources = globSync('packages/desk/*.ts', { cwd: ROOT })
+    .filter((path) => !/^texts-/.test(basename(path)))
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n')
+  t.strictSame(
+    keys.filter((key) => !sources.includes(`'${key}'`)),
+    [],
+    'a line that is not used'
+  )
   const known: string[] = [...OF_CLIENT, ...Object.keys(failures), ...FINDING_CODES]
   for (const code of codes) t.ok(known.includes(code), `${code} is a code of the service or of its client`)
 })
 
-t.test('each code that an editor can meet has a text in each language; failures have none in English, which the service speaks', async (t) => {
-  t.strictSame(Object.keys(en).filter(isCode), codes.filter((code) => FINDING_CODES.includes(code as typeof FINDING_CODES[number])), 'of findings the desk knows the names')
-  const met = [...OF_CLIENT, ...Object.keys(failures).filter((code) => !NEVER_MET.includes(code)), ...FINDING_CODES]
-  for (const [name, texts] of Object.entries(languages)) {
-    for (const code of met) t.ok(Object.hasOwn(texts, code), `${name}: ${code}`)
-    for (const code of NEVER_MET) t.notOk(Object.hasOwn(texts, code), `${name}: ${code} is never met`)
+t.test(
+  'each code that an editor can meet has a text in each language; failures have none in English, which the service speaks',
+  async (t) => {
+    t.strictSame(
+      Object.keys(en).filter(isCode),
+      codes.filter((code) => FINDING_CODES.includes(code as (typeof FINDING_CODES)[number])),
+      'of findings the desk knows the names'
+    )
+    const met = [...OF_CLIENT, ...Object.keys(failures).filter((code) => !NEVER_MET.includes(code)), ...FINDING_CODES]
+    for (const [name, texts] of Object.entries(languages)) {
+      for (const code of met) t.ok(Object.hasOwn(texts, code), `${name}: ${code}`)
+      for (const code of NEVER_MET) t.notOk(Object.hasOwn(texts, code), `${name}: ${code} is never met`)
+    }
+    for (const code of NEVER_MET) t.ok(Object.hasOwn(failures, code), `${code} is a code of the service`)
   }
-  for (const code of NEVER_MET) t.ok(Object.hasOwn(failures, code), `${code} is a code of the service`)
-})
+)
 
 t.test("the reader's first language that the desk has is spoken, with the dates and numbers of its region", async (t) => {
   const rows: Array<[wishes: string[], language: string, locale: string]> = [
-    [['de-AT', 'en'], 'de', 'de-AT'], [['FR-ch'], 'fr', 'FR-ch'], [['it', 'fr', 'de'], 'fr', 'fr'], [['en-US', 'de'], 'en', 'en-US'], [['it'], 'en', 'en-GB'], [[], 'en', 'en-GB'], [['constructor'], 'en', 'en-GB']
+    [['de-AT', 'en'], 'de', 'de-AT'],
+    [['FR-ch'], 'fr', 'FR-ch'],
+    [['it', 'fr', 'de'], 'fr', 'fr'],
+    [['en-US', 'de'], 'en', 'en-US'],
+    [['it'], 'en', 'en-GB'],
+    [[], 'en', 'en-GB'],
+    [['constructor'], 'en', 'en-GB']
   ]
   for (const [wishes, spoken, locale] of rows) {
     useLanguage(wishes)
@@ -121,20 +157,46 @@ t.test('a line takes values, and a number chooses its plural', async (t) => {
   t.equal(duration(3 * 86_400), '3 Tagen')
   useLanguage(['fr'])
   t.equal(say('articleCount', { count: 0 }), '0 article', 'in French nothing is singular')
-  t.equal(say('articleCount', { count: 1_000_000 }), `${figure(1_000_000)} articles`, 'a million is of a category that the file leaves to the others')
+  t.equal(
+    say('articleCount', { count: 1_000_000 }),
+    `${figure(1_000_000)} articles`,
+    'a million is of a category that the file leaves to the others'
+  )
 })
 
 t.test('failures and findings are told in the language of the reader as far as they can be', async (t) => {
   const failure = { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 8 ms' } as const
-  const finding: Finding = { code: 'LOCKED', message: 'Ben is editing title of the edition', entityType: 'x', entityId: '1', fieldName: 'title', lock: { fieldName: 'title', timestamp: 1, userData: { uid: '8', name: 'Ben' } } as LockView }
+  const finding: Finding = {
+    code: 'LOCKED',
+    message: 'Ben is editing title of the edition',
+    entityType: 'x',
+    entityId: '1',
+    fieldName: 'title',
+    lock: { fieldName: 'title', timestamp: 1, userData: { uid: '8', name: 'Ben' } } as LockView
+  }
   const about = { what: 'Ausgabe', label: 'Titel' }
-  t.strictSame([reasonOf(failure), wordsOfFinding(finding, { what: 'the edition', label: 'Title' })], [failure.message, 'Ben is editing Title of the edition'], 'English is what the service speaks')
+  t.strictSame(
+    [reasonOf(failure), wordsOfFinding(finding, { what: 'the edition', label: 'Title' })],
+    [failure.message, 'Ben is editing Title of the edition'],
+    'English is what the service speaks'
+  )
   useLanguage(['de'])
-  t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)'])
-  t.equal(say('mayBeOld', { reason: sentenceOf(failure) }), 'Das CMS antwortet nicht rechtzeitig. Was Sie sehen, kann veraltet sein.', 'with one full stop')
+  t.strictSame(
+    [reasonOf(failure), wordsOfFinding(finding, about)],
+    ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)']
+  )
+  t.equal(
+    say('mayBeOld', { reason: sentenceOf(failure) }),
+    'Das CMS antwortet nicht rechtzeitig. Was Sie sehen, kann veraltet sein.',
+    'with one full stop'
+  )
   t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Drupal lässt das nicht zu: Access denied', 'Drupal says why')
   t.equal(reasonOf({ code: 'MISDIRECTED', message: 'Another host' }), 'Another host', 'a code without a text')
-  t.equal(wordsOfFinding({ ...finding, lock: { ...finding.lock!, userData: { uid: '8' } } }, about), 'jemand bearbeitet Titel (Ausgabe)', 'whose name is not told')
+  t.equal(
+    wordsOfFinding({ ...finding, lock: { ...finding.lock!, userData: { uid: '8' } } }, about),
+    'jemand bearbeitet Titel (Ausgabe)',
+    'whose name is not told'
+  )
   const { fieldName: _, lock: _2, ...hidden } = finding
   t.equal(wordsOfFinding(hidden, { what: 'X', label: undefined }), finding.message, 'whose lock it is, is not told')
 })

@@ -13,7 +13,7 @@ import { createHttp } from '../../lib/http/client.ts'
 import { transportReason } from '../../lib/http/transport-reason.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
 
-async function listen (t: Test, server: Server): Promise<string> {
+async function listen(t: Test, server: Server): Promise<string> {
   t.teardown(() => server.close())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -23,7 +23,7 @@ async function listen (t: Test, server: Server): Promise<string> {
 const answering = (t: Test, listener: RequestListener) => listen(t, createServer(listener))
 
 /** What the doctor says of a CMS, a store and an issuer at one address. */
-async function diagnoses (t: Test, url: string): Promise<Record<'cms' | 'store' | 'issuer', string>> {
+async function diagnoses(t: Test, url: string): Promise<Record<'cms' | 'store' | 'issuer', string>> {
   const http = createHttp({ url, timeoutMs: 5000 })
   const { client, destroy } = createStore({ region: 'local', endpoint: url, attempts: 1 })
   t.teardown(() => http.close())
@@ -33,7 +33,9 @@ async function diagnoses (t: Test, url: string): Promise<Record<'cms' | 'store' 
     await report(findings, (line) => lines.push(line))
     return lines[0]!
   }
-  async function * issuer () { yield await checkIssuer(`${url}/keys`) }
+  async function* issuer() {
+    yield await checkIssuer(`${url}/keys`)
+  }
   return {
     cms: await first(checkCms({ http, url, jsonapiPath: '/jsonapi', model: contentModel(model) })),
     store: await first(checkStore({ client, table: 'DataState', environment: 'test', local: true })),
@@ -43,22 +45,39 @@ async function diagnoses (t: Test, url: string): Promise<Record<'cms' | 'store' 
 
 t.test('https:// to a port that speaks plain HTTP is named', async (t) => {
   const words = /\(the setting begins with https:\/\/, but plain HTTP is spoken at this port\)/
-  t.match(await diagnoses(t, `https://${await answering(t, (_request, response) => response.end('{}'))}`), { cms: words, store: words, issuer: words })
+  t.match(await diagnoses(t, `https://${await answering(t, (_request, response) => response.end('{}'))}`), {
+    cms: words,
+    store: words,
+    issuer: words
+  })
 })
 
 t.test('http:// to a port that speaks HTTPS is named', async (t) => {
-  const words = /\((?:other side closed|Response does not match the HTTP\/1\.1 protocol .*); a port that speaks HTTPS does this when the setting begins with http:\/\/\)/
+  const words =
+    /\((?:other side closed|Response does not match the HTTP\/1\.1 protocol .*); a port that speaks HTTPS does this when the setting begins with http:\/\/\)/
   t.match(await diagnoses(t, `http://${await listen(t, createHttpsServer())}`), { cms: words, store: words, issuer: words })
 })
 
 t.test('what Node 22 says of either is understood too', async (t) => {
-  t.match(transportReason({ name: 'Error', message: 'packet length too long', code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }), /plain HTTP is spoken/)
-  t.match(transportReason({ name: 'HTTPParserError', message: 'Response does not match' }), /^Response does not match; a port that speaks HTTPS/)
+  t.match(
+    transportReason({ name: 'Error', message: 'packet length too long', code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }),
+    /plain HTTP is spoken/
+  )
+  t.match(
+    transportReason({ name: 'HTTPParserError', message: 'Response does not match' }),
+    /^Response does not match; a port that speaks HTTPS/
+  )
 })
 
 t.test('a web server that asks for HTTPS is understood, by its error page or by a redirect to itself', async (t) => {
-  const page = (title: string): RequestListener => (_request, response) => response.writeHead(400, { 'content-type': 'text/html' }).end(`<html><head><title>${title}</title></head></html>`)
-  const redirect = (location: string): RequestListener => (_request, response) => response.writeHead(301, { location }).end()
+  const page =
+    (title: string): RequestListener =>
+    (_request, response) =>
+      response.writeHead(400, { 'content-type': 'text/html' }).end(`<html><head><title>${title}</title></head></html>`)
+  const redirect =
+    (location: string): RequestListener =>
+    (_request, response) =>
+      response.writeHead(301, { location }).end()
   const cases: Array<[name: string, listener: RequestListener, isMixUp: boolean]> = [
     ['nginx', page('400 The plain HTTP request was sent to HTTPS port'), true],
     ['Apache', page("Bad Request: You're speaking plain HTTP to an SSL-enabled server port."), true],

@@ -9,7 +9,13 @@ import { needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 
 const command = (script: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)]
 
-async function run (t: Test, script: 'doctor.ts' | 'model.ts' | 'table.ts', env: Record<string, string>, cwd = emptyDirectory(t), args: string[] = []) {
+async function run(
+  t: Test,
+  script: 'doctor.ts' | 'model.ts' | 'table.ts',
+  env: Record<string, string>,
+  cwd = emptyDirectory(t),
+  args: string[] = []
+) {
   const { ended, output } = runNode(t, [...command(script), ...args], { env, cwd })
   const code = await ended
   const { stdout, stderr } = output()
@@ -21,10 +27,33 @@ t.test('npm run table and then npm run doctor on a store and a site that are rig
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const store = { DATA_STATE_TABLE: 'Locks', DYNAMODB_ENDPOINT: endpoint }
-  const env = { ...store, ENVIRONMENT: 'test', CMS_URL: await cms.listen(), CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
+  const env = {
+    ...store,
+    ENVIRONMENT: 'test',
+    CMS_URL: await cms.listen(),
+    CMS_AUTH: 'session',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor'
+  }
 
-  t.match(await run(t, 'doctor.ts', env), { code: 1, stderr: '', lines: [/^ok/, '!    table Locks: there is no such table: make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION', /^ok {3}CMS: /] }, 'and goes on with the CMS')
-  t.match(await run(t, 'table.ts', store), { code: 0, stderr: '', lines: [/^ok {3}table Locks: made/, /^ok {3}time to live: turned on/, /^- {4}point-in-time recovery/] }, 'which needs no other settings')
+  t.match(
+    await run(t, 'doctor.ts', env),
+    {
+      code: 1,
+      stderr: '',
+      lines: [
+        /^ok/,
+        '!    table Locks: there is no such table: make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION',
+        /^ok {3}CMS: /
+      ]
+    },
+    'and goes on with the CMS'
+  )
+  t.match(
+    await run(t, 'table.ts', store),
+    { code: 0, stderr: '', lines: [/^ok {3}table Locks: made/, /^ok {3}time to live: turned on/, /^- {4}point-in-time recovery/] },
+    'which needs no other settings'
+  )
   const { code, lines, stderr } = await run(t, 'doctor.ts', env)
   t.strictSame({ code, stderr }, { code: 0, stderr: '' })
   t.strictSame(lines.slice(0, 4), [
@@ -47,15 +76,23 @@ t.test('wrong settings are all told, exit with 1, and no secret is among them', 
     code: 1,
     stderr: '',
     lines: [
-      '!    PORT is "http" but must be an integer from 0 to 65535', /^! {4}ENVIRONMENT is missing: /, /^! {4}CMS_URL is "https:\/\/…@cms\.example" but must be /,
-      /^! {4}CMS_PASSWORD is not right but must be /, /^! {4}CMS_USER is missing: /, '-    the lock table and the CMS: the settings have to be right first'
+      '!    PORT is "http" but must be an integer from 0 to 65535',
+      /^! {4}ENVIRONMENT is missing: /,
+      /^! {4}CMS_URL is "https:\/\/…@cms\.example" but must be /,
+      /^! {4}CMS_PASSWORD is not right but must be /,
+      /^! {4}CMS_USER is missing: /,
+      '-    the lock table and the CMS: the settings have to be right first'
     ]
   })
   t.equal(doctor.lines.length, 6)
   t.notMatch(doctor.lines.join('\n'), /hunter2/)
 
   const table = await run(t, 'table.ts', { ...secrets, DATA_STATE_TABLE: 'a b' }, cwd)
-  t.match(table, { code: 1, lines: [], stderr: /^Quoin cannot start with these settings:\n {2}DATA_STATE_TABLE is "a b" but .*\n {2}AWS_REGION is missing: .*\n$/ })
+  t.match(table, {
+    code: 1,
+    lines: [],
+    stderr: /^Quoin cannot start with these settings:\n {2}DATA_STATE_TABLE is "a b" but .*\n {2}AWS_REGION is missing: .*\n$/
+  })
 
   const unreadable = emptyDirectory(t)
   mkdirSync(join(unreadable, '.env'))
@@ -66,14 +103,28 @@ t.test('an issuer, a store and a CMS that are away are told, and exit with 1', a
   const nowhere = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
   const jwt = { AUTH: 'jwt', AUTH_JWKS_URL: 'http://127.0.0.1:9', AUTH_ISSUER: 'x', AUTH_AUDIENCE: 'x' }
   const [doctor, table, nobody] = await Promise.all([
-    run(t, 'doctor.ts', { ...nowhere, ...jwt, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', CMS_AUTH: 'basic', CMS_USER: 'ada', CMS_PASSWORD: 'hunter2' }),
+    run(t, 'doctor.ts', {
+      ...nowhere,
+      ...jwt,
+      ENVIRONMENT: 'test',
+      CMS_URL: 'http://127.0.0.1:9',
+      CMS_AUTH: 'basic',
+      CMS_USER: 'ada',
+      CMS_PASSWORD: 'hunter2'
+    }),
     run(t, 'table.ts', nowhere),
     run(t, 'table.ts', { ...nowhere, AWS_PROFILE: 'nobody', AWS_EC2_METADATA_DISABLED: 'true' })
   ])
   t.match(doctor, {
     code: 1,
     stderr: '',
-    lines: [/^ok/, /^! {4}issuer: its keys cannot be fetched from http:\/\/127\.0\.0\.1:9 /, /^! {4}table DataState: there was no answer \(connect ECONNREFUSED 127\.0\.0\.1:9\)/, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/, /^- {4}the rest of the CMS/]
+    lines: [
+      /^ok/,
+      /^! {4}issuer: its keys cannot be fetched from http:\/\/127\.0\.0\.1:9 /,
+      /^! {4}table DataState: there was no answer \(connect ECONNREFUSED 127\.0\.0\.1:9\)/,
+      /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/,
+      /^- {4}the rest of the CMS/
+    ]
   })
   t.notMatch(doctor.lines.join('\n'), /hunter2/)
   t.match(table, { code: 1, stderr: '', lines: [/^! {4}table DataState: there was no answer/] })
@@ -89,7 +140,10 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
 
   const first = await run(t, 'model.ts', env, cwd)
   t.match(first, { code: 0, stderr: '' })
-  t.match(first.lines.slice(-2), [/^ok {3}content-model.json: written; look at what is guessed/, '-    CONTENT_MODEL: Quoin reads the file once this setting names it: CONTENT_MODEL=content-model.json'])
+  t.match(first.lines.slice(-2), [
+    /^ok {3}content-model.json: written; look at what is guessed/,
+    '-    CONTENT_MODEL: Quoin reads the file once this setting names it: CONTENT_MODEL=content-model.json'
+  ])
   t.match(read('content-model.json'), { $schema: /config\/content-model\.schema\.json$/, entityType: 'publisher_container' })
 
   const before = cms.requests
@@ -98,7 +152,10 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   writeFileSync(join(cwd, 'named.json'), '{}')
   const named = { ...env, CONTENT_MODEL: 'named.json' }
   t.match(await run(t, 'model.ts', named, cwd), { code: 1, lines: [/^! {4}named.json is there already/] })
-  t.match((await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=publisher_container'])).lines.at(-1), /^ok {3}named.json: written/)
+  t.match(
+    (await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=publisher_container'])).lines.at(-1),
+    /^ok {3}named.json: written/
+  )
   t.equal(read('named.json').entityType, 'publisher_container')
   t.match(await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=issue']), { code: 1 })
   t.equal(read('named.json').entityType, 'publisher_container', 'what is there stays where none can be written')
@@ -106,7 +163,12 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   t.match(await run(t, 'model.ts', {}, cwd, ['--force']), { code: 1, stderr: /CMS_URL is missing/ })
   t.match(await run(t, 'model.ts', { ...env, CMS_PASSWORD: '' }, cwd, ['--force']), { code: 1, stderr: /CMS_PASSWORD is missing/ })
   t.match(await run(t, 'model.ts', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name> and --force/ })
-  const { lines } = await run(t, 'doctor.ts', { ...named, ENVIRONMENT: 'test', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', EVENTS_BUS_URL: 'redis://quoin:hunter2@127.0.0.1:9' }, cwd)
+  const { lines } = await run(
+    t,
+    'doctor.ts',
+    { ...named, ENVIRONMENT: 'test', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', EVENTS_BUS_URL: 'redis://quoin:hunter2@127.0.0.1:9' },
+    cwd
+  )
   t.match(lines.at(-2), /^ok {3}content model: as the site shows it in entityType, /)
   t.match(lines.at(-1), /^- {4}content model: decimalFields: the site does not show it/)
   t.match(lines[1], /^! {4}bus: redis:\/\/127\.0\.0\.1:9 does not answer as it should \(connect ECONNREFUSED 127\.0\.0\.1:9\)/)

@@ -6,14 +6,26 @@ import { runs } from '../scope.ts'
 
 const daily = '/jsonapi/publisher_container/daily'
 
-async function start (t: Test, options: Partial<CmsOptions> = {}) {
+async function start(t: Test, options: Partial<CmsOptions> = {}) {
   const cms = createCms({ content: newspaper(), ...options })
   const origin = await cms.listen()
   t.after(() => cms.close())
-  const send = async (path: string, { as = 'editor', method = 'GET', body, headers = {} }: {
-    as?: string, method?: string, body?: unknown, headers?: Record<string, string>
-  } = {}) => {
-    const credentials: Record<string, string> = as === '' ? {} : { authorization: `Basic ${Buffer.from(as.includes(':') ? as : `${as}:${as}`).toString('base64')}` }
+  const send = async (
+    path: string,
+    {
+      as = 'editor',
+      method = 'GET',
+      body,
+      headers = {}
+    }: {
+      as?: string
+      method?: string
+      body?: unknown
+      headers?: Record<string, string>
+    } = {}
+  ) => {
+    const credentials: Record<string, string> =
+      as === '' ? {} : { authorization: `Basic ${Buffer.from(as.includes(':') ? as : `${as}:${as}`).toString('base64')}` }
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/vnd.api+json' }
     const init = body === undefined ? {} : { body: JSON.stringify(body) }
     const answer = await fetch(origin + path, { method, headers: { ...credentials, ...content, ...headers }, ...init })
@@ -26,21 +38,21 @@ async function start (t: Test, options: Partial<CmsOptions> = {}) {
 
 const edition = (attributes: object) => ({ data: { type: 'publisher_container--daily', attributes } })
 
-t.test('the sample paper has 60 editions in two bundles and 120 articles, some of it unpublished', async t => {
+t.test('the sample paper has 60 editions in two bundles and 120 articles, some of it unpublished', async (t) => {
   const { entities } = newspaper()
-  const of = (type: string) => entities.filter(one => one.type.startsWith(type))
+  const of = (type: string) => entities.filter((one) => one.type.startsWith(type))
   t.equal(of('publisher_container--').length, 60)
   t.equal(of('publisher_container--daily').length, 45)
   t.equal(of('publisher_container--special').length, 15)
   t.equal(of('node--article').length, 120)
-  t.equal(new Set(of('node--article').map(one => one.fields?.title)).size, 120)
-  t.ok(of('node--article').some(one => one.fields?.status === false))
-  t.ok(of('publisher_container--').some(one => one.fields?.status === false))
-  t.equal(new Set(entities.map(one => one.uuid)).size, entities.length, 'uuids are unique')
+  t.equal(new Set(of('node--article').map((one) => one.fields?.title)).size, 120)
+  t.ok(of('node--article').some((one) => one.fields?.status === false))
+  t.ok(of('publisher_container--').some((one) => one.fields?.status === false))
+  t.equal(new Set(entities.map((one) => one.uuid)).size, entities.length, 'uuids are unique')
   t.strictSame(newspaper(), newspaper(), 'and the same in every run')
 })
 
-t.test('the single-bundle paper tells its editions apart by the list field', async t => {
+t.test('the single-bundle paper tells its editions apart by the list field', async (t) => {
   const { send } = await start(t, { content: singleBundleNewspaper() })
   const all = '/jsonapi/publisher_container/publisher_container'
   const special = await send(`${all}?filter[field_publisher_edition_type]=special`)
@@ -48,7 +60,7 @@ t.test('the single-bundle paper tells its editions apart by the list field', asy
   t.equal((await send(daily)).status, 404)
 })
 
-t.test('ids of both bundles come from one sequence and are never used again', async t => {
+t.test('ids of both bundles come from one sequence and are never used again', async (t) => {
   const { send } = await start(t)
   const first = await send(daily, { method: 'POST', body: edition({ title: 'a', field_key: 'a' }) })
   t.equal(first.body.data.attributes.drupal_internal__id, 61)
@@ -57,7 +69,7 @@ t.test('ids of both bundles come from one sequence and are never used again', as
   t.equal(second.body.data.attributes.drupal_internal__id, 62)
 })
 
-t.test('the clock of the site stamps what is written', async t => {
+t.test('the clock of the site stamps what is written', async (t) => {
   let now = Date.UTC(2026, 11, 1, 12)
   const { send } = await start(t, { now: () => now })
   const made = await send(daily, { method: 'POST', body: edition({ title: 'a', field_key: 'a' }) })
@@ -73,7 +85,7 @@ t.test('the clock of the site stamps what is written', async t => {
   t.equal(refused.body.errors[0].source.pointer, '/data/attributes/changed')
 })
 
-t.test('switches are turned while the site runs', async t => {
+t.test('switches are turned while the site runs', async (t) => {
   const { cms, send } = await start(t)
   t.equal((await send(`${daily}?filter[status]=1`)).body.data.length > 0, true)
   cms.settings.filterAccess = false
@@ -89,16 +101,21 @@ t.test('switches are turned while the site runs', async t => {
   t.equal((await send(daily)).status, 503)
 })
 
-t.test('a site below a path of its host names that path in its links', async t => {
+t.test('a site below a path of its host names that path in its links', async (t) => {
   const { send, origin } = await start(t, { basePath: '/cms' })
   t.match(origin, /^http:\/\/127\.0\.0\.1:\d+\/cms$/)
   const page = await send(`${daily}?page[limit]=1`)
   t.equal(page.status, 200)
   t.ok(page.body.links.next.href.startsWith(`${origin}${daily}?`))
-  t.equal((await send(daily, { method: 'POST', body: edition({ title: 'a', field_key: 'a' }) })).headers.get('location')?.startsWith(`${origin}${daily}/`), true)
+  t.equal(
+    (await send(daily, { method: 'POST', body: edition({ title: 'a', field_key: 'a' }) })).headers
+      .get('location')
+      ?.startsWith(`${origin}${daily}/`),
+    true
+  )
 })
 
-t.test('answered requests are counted and named', async t => {
+t.test('answered requests are counted and named', async (t) => {
   const seen: string[] = []
   const { cms, send } = await start(t, { onRequest: ({ user, status }) => seen.push(`${user} ${status}`) })
   await send('/jsonapi')
@@ -108,7 +125,7 @@ t.test('answered requests are counted and named', async t => {
   t.strictSame(seen, ['editor 200', ' 404'])
 })
 
-t.test('five wrong passwords lock the account for six hours, the right one included', async t => {
+t.test('five wrong passwords lock the account for six hours, the right one included', async (t) => {
   let now = Date.UTC(2026, 11, 1)
   const { send } = await start(t, { now: () => now })
   const isKnown = async (as: string) => (await send('/jsonapi', { as })).body.meta !== undefined
@@ -119,7 +136,7 @@ t.test('five wrong passwords lock the account for six hours, the right one inclu
   t.equal(await isKnown('editor'), true)
 })
 
-t.test('a session writes with its token and ends with its logout', async t => {
+t.test('a session writes with its token and ends with its logout', async (t) => {
   const { send } = await start(t)
   const post = (path: string, body: unknown, headers: Record<string, string>) => send(path, { as: '', method: 'POST', body, headers })
   const login = await post('/user/login?_format=json', { name: 'editor', pass: 'editor' }, { 'content-type': 'application/json' })
@@ -132,9 +149,11 @@ t.test('a session writes with its token and ends with its logout', async t => {
   t.equal((await post(daily, edition({ title: 'b', field_key: 'b' }), { cookie, 'x-csrf-token': token })).status, 403)
 })
 
-t.test('a reference to a deleted article stays, and is missing', async t => {
+t.test('a reference to a deleted article stays, and is missing', async (t) => {
   const { send } = await start(t)
-  const { data: [one] } = (await send(`${daily}?page[limit]=1`)).body
+  const {
+    data: [one]
+  } = (await send(`${daily}?page[limit]=1`)).body
   const article = one.relationships.field_articles.data[0]
   t.equal((await send(`/jsonapi/node/article/${article.id}`, { method: 'DELETE' })).status, 204)
   const after = (await send(`${daily}/${one.id}`)).body.data.relationships.field_articles.data
@@ -144,13 +163,13 @@ t.test('a reference to a deleted article stays, and is missing', async t => {
   t.strictSame(rest.body.field_articles[0], { target_id: article.meta.drupal_internal__target_id })
 })
 
-t.test('an answer that includes what one user alone may see is not given to others of the same permissions', async t => {
+t.test('an answer that includes what one user alone may see is not given to others of the same permissions', async (t) => {
   const edition = newspaper().entities.find(({ type, id }) => type === 'publisher_container--daily' && id === 60)!
   for (const include of ['field_articles', 'uid']) {
     const { send } = await start(t)
     const seen = async (as: string) => {
       const { body } = await send(`${daily}/${edition.uuid}?include=${include}`, { as })
-      return body.included.map(({ id, attributes }: { id: string, attributes: object }) => [id, Object.keys(attributes)])
+      return body.included.map(({ id, attributes }: { id: string; attributes: object }) => [id, Object.keys(attributes)])
     }
     const [one, other] = [await seen('editor'), await seen('editor2')]
     t.strictNotSame(one, other, include)
@@ -158,20 +177,32 @@ t.test('an answer that includes what one user alone may see is not given to othe
   }
 })
 
-t.test('no document makes the stand-in itself fail', async t => {
+t.test('no document makes the stand-in itself fail', async (t) => {
   const { send } = await start(t)
-  const { data: [one] } = (await send(`${daily}?page[limit]=1`)).body
-  const members = fc.dictionary(fc.constantFrom(...Object.keys(one.attributes), ...Object.keys(one.relationships), 'nosuch'), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
+  const {
+    data: [one]
+  } = (await send(`${daily}?page[limit]=1`)).body
+  const members = fc.dictionary(
+    fc.constantFrom(...Object.keys(one.attributes), ...Object.keys(one.relationships), 'nosuch'),
+    fc.jsonValue({ maxDepth: 2 }),
+    { maxKeys: 3 }
+  )
   const document = fc.record({
-    data: fc.record({ type: fc.constant('publisher_container--daily'), id: fc.constant(one.id), attributes: members, relationships: members }, { requiredKeys: ['type'] })
+    data: fc.record(
+      { type: fc.constant('publisher_container--daily'), id: fc.constant(one.id), attributes: members, relationships: members },
+      { requiredKeys: ['type'] }
+    )
   })
-  await fc.assert(fc.asyncProperty(fc.oneof(document, fc.jsonValue()), fc.boolean(), async (body, isNew) => {
-    const { body: answer } = await send(isNew ? daily : `${daily}/${one.id}`, { method: isNew ? 'POST' : 'PATCH', body })
-    return answer.jsonapi !== undefined
-  }), { numRuns: runs(200) })
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(document, fc.jsonValue()), fc.boolean(), async (body, isNew) => {
+      const { body: answer } = await send(isNew ? daily : `${daily}/${one.id}`, { method: isNew ? 'POST' : 'PATCH', body })
+      return answer.jsonapi !== undefined
+    }),
+    { numRuns: runs(200) }
+  )
 })
 
-t.test('what is read through JSON:API is what core REST shows', async t => {
+t.test('what is read through JSON:API is what core REST shows', async (t) => {
   const { send } = await start(t)
   const { data } = (await send(`${daily}?page[limit]=50&sort=drupal_internal__id`)).body
   for (const { id, attributes } of data) {
@@ -180,7 +211,7 @@ t.test('what is read through JSON:API is what core REST shows', async t => {
   }
 })
 
-t.test('values of other types are taken or refused as Drupal 10.6 was seen to', async t => {
+t.test('values of other types are taken or refused as Drupal 10.6 was seen to', async (t) => {
   const { send } = await start(t)
   const primitive = 'This value should be of the correct primitive type.'
   const number = 'This value should be a valid number.'
@@ -198,9 +229,16 @@ t.test('values of other types are taken or refused as Drupal 10.6 was seen to', 
     ['field_price', true, [], '1']
   ]
   for (const [index, [field, value, messages, stored]] of cases.entries()) {
-    const { status, body } = await send(daily, { method: 'POST', body: edition({ title: 'T', field_key: `types-${index}`, [field]: value }) })
+    const { status, body } = await send(daily, {
+      method: 'POST',
+      body: edition({ title: 'T', field_key: `types-${index}`, [field]: value })
+    })
     t.equal(status, messages.length > 0 ? 422 : 201, `${field}: ${JSON.stringify(value)}`)
-    if (messages.length > 0) t.strictSame(body.errors.map((one: any) => one.detail), messages.map(message => `${field}.0.value: ${message}`))
-    else t.strictSame(body.data.attributes[field], stored)
+    if (messages.length > 0) {
+      t.strictSame(
+        body.errors.map((one: any) => one.detail),
+        messages.map((message) => `${field}.0.value: ${message}`)
+      )
+    } else t.strictSame(body.data.attributes[field], stored)
   }
 })

@@ -19,16 +19,16 @@ const groups: [title: string, pattern: RegExp][] = [
   ['the page cache', /^cache-/]
 ]
 
-t.test('every recording of the real Drupal is replayed, in exactly one group', async t => {
+t.test('every recording of the real Drupal is replayed, in exactly one group', async (t) => {
   const counts = all.map(({ name }) => groups.filter(([, pattern]) => pattern.test(name)).length)
-  const replayed = counts.filter(count => count === 1).length
+  const replayed = counts.filter((count) => count === 1).length
   t.comment(`${replayed} of ${all.length} recordings are replayed`)
   t.equal(replayed, 673)
   t.equal(all.length, 673)
 })
 
 for (const [title, pattern] of groups) {
-  t.test(`the stand-in answers as Drupal was recorded to: ${title}`, async t => {
+  t.test(`the stand-in answers as Drupal was recorded to: ${title}`, async (t) => {
     for (const one of sample(all.filter(({ name }) => pattern.test(name)))) {
       const { wanted, found } = await replay(one, content)
       t.strictSame(found, wanted, one.name)

@@ -24,7 +24,11 @@ t.test('Drupal 11.4.5 was recorded to answer as 10.1.6 did, but for what is list
     t.strictSame(unexplained, [], one.name)
     if (found.length === 0) same++
   }
-  t.strictSame([...differences, ...single].map(({ what }) => what).filter((what) => !met.has(what)), [], 'each difference was met')
+  t.strictSame(
+    [...differences, ...single].map(({ what }) => what).filter((what) => !met.has(what)),
+    [],
+    'each difference was met'
+  )
   t.comment(`${all.length} answers of 11.4.5, ${same} of them in every word those of 10.1.6`)
 })
 

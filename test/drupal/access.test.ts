@@ -12,15 +12,22 @@ for (const variant of ['bundles', 'single'] satisfies Variant[]) {
     const quoin = await startQuoin(site, { AUTH: 'drupal', DYNAMODB_ENDPOINT: engine.endpoint })
     t.teardown(() => quoin.close())
     const { entityType } = site.names
-    const state = () => site.php(`$rows = []; foreach (\\Drupal::database()->schema()->findTables('%') as $table) {
+    const state = () =>
+      site.php(`$rows = []; foreach (\\Drupal::database()->schema()->findTables('%') as $table) {
       if (preg_match('/^(?:node|${entityType})/', $table)) $rows[$table] = \\Drupal::database()->select($table, 't')->fields('t')->execute()->fetchAll();
     } return hash('sha256', serialize($rows));`)
     const before = await state()
 
     const uuidOf = async (id: number) => String((await core(site, 'admin', 'GET', `/${entityType}/${id}`)).body.uuid[0].value)
-    const send = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'PUT', type: string, id: string | number) => (await quoin.inject({
-      method, url: `/api/cloud/data-state/${type}/${id}`, headers, ...(method !== 'GET' && { body: { fieldName: 'title' } })
-    })).statusCode
+    const send = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'PUT', type: string, id: string | number) =>
+      (
+        await quoin.inject({
+          method,
+          url: `/api/cloud/data-state/${type}/${id}`,
+          headers,
+          ...(method !== 'GET' && { body: { fieldName: 'title' } })
+        })
+      ).statusCode
     const { emptyUnpublished: hidden, aliased: published } = site.content.cases
     // What a page sends with a lock has no token of Drupal's in it.
     const { 'x-csrf-token': _token, ...editorSession } = await signIn(site, 'editor')
@@ -31,10 +38,17 @@ for (const variant of ['bundles', 'single'] satisfies Variant[]) {
       ['reader', as('reader'), [404, 404, 404], [200, 403, 403]]
     ]
     for (const [name, headers, ofHidden, ofPublished] of callers) {
-      for (const [id, expected] of [[hidden, ofHidden], [published, ofPublished]] as const) {
+      for (const [id, expected] of [
+        [hidden, ofHidden],
+        [published, ofPublished]
+      ] as const) {
         for (const spelling of [id, await uuidOf(id)]) {
           const { length } = engine.operations
-          const statuses = [await send(headers, 'GET', entityType, spelling), await send(headers, 'POST', entityType, spelling), await send(headers, 'PUT', entityType, spelling)]
+          const statuses = [
+            await send(headers, 'GET', entityType, spelling),
+            await send(headers, 'POST', entityType, spelling),
+            await send(headers, 'PUT', entityType, spelling)
+          ]
           t.strictSame(statuses, expected, `${name}, ${entityType} ${spelling}`)
           if (!expected.includes(200)) t.equal(engine.operations.length, length, 'the table was not asked')
         }
@@ -49,7 +63,12 @@ for (const variant of ['bundles', 'single'] satisfies Variant[]) {
     await site.php("\\Drupal::configFactory()->getEditable('jsonapi.settings')->set('read_only', TRUE)->save();")
     const fresh = await startQuoin(site, { AUTH: 'drupal', DYNAMODB_ENDPOINT: engine.endpoint })
     t.teardown(() => fresh.close())
-    const refused = await fresh.inject({ method: 'POST', url: `/api/cloud/data-state/${entityType}/${published}`, headers: as('editor'), body: { fieldName: 'title' } })
+    const refused = await fresh.inject({
+      method: 'POST',
+      url: `/api/cloud/data-state/${entityType}/${published}`,
+      headers: as('editor'),
+      body: { fieldName: 'title' }
+    })
     t.match([refused.statusCode, refused.json()], [502, { success: false, error: { code: 'CMS_READ_ONLY' } }])
   })
 }

@@ -21,9 +21,9 @@ export interface Body {
 }
 
 /** The uuid that php/uuid.php derives from a name. */
-export function uuidOf (name: string): string {
+export function uuidOf(name: string): string {
   const hash = createHash('md5').update(`quoin:${name}`).digest('hex')
-  const variant = (8 + Number.parseInt(hash[16]!, 16) % 4).toString(16)
+  const variant = (8 + (Number.parseInt(hash[16]!, 16) % 4)).toString(16)
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-${variant}${hash.slice(17, 20)}-${hash.slice(20)}`
 }
 
@@ -31,16 +31,16 @@ export const article = (number: number): string => uuidOf(`article:${number}`)
 const nobody = '00000000-0000-4000-8000-000000000000'
 
 const bundle = { type: [{ target_id: 'daily' }] }
-const value = (...values: unknown[]): unknown => values.map(value => ({ value }))
-const ids = (...ids: unknown[]): unknown => ids.map(id => ({ target_id: id }))
+const value = (...values: unknown[]): unknown => values.map((value) => ({ value }))
+const ids = (...ids: unknown[]): unknown => ids.map((id) => ({ target_id: id }))
 const long = 'x'.repeat(300)
 
-function without (fields: Fields, ...names: string[]): Fields {
+function without(fields: Fields, ...names: string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 }
 
 /** An edition with every field, as a body of core REST. */
-export function full (key: string, uuid: string): Fields {
+export function full(key: string, uuid: string): Fields {
   return {
     ...bundle,
     uuid: value(uuid),
@@ -273,7 +273,7 @@ const forms: Record<string, Record<string, Fields>> = {
     reordered: { field_articles: ids(3, 1, 2) },
     fewer: { field_articles: ids(2) },
     more: { field_articles: ids(1, 2, 3, 4) },
-    'very many': { field_articles: ids(...Array.from({ length: 60 }, (_, index) => index + 101).filter(id => id % 20)) },
+    'very many': { field_articles: ids(...Array.from({ length: 60 }, (_, index) => index + 101).filter((id) => id % 20)) },
     'unknown id': { field_articles: ids(5, 99999) },
     'unknown ids': { field_articles: ids(99998, 5, 99999) },
     deleted: { field_articles: ids(201) },
@@ -364,9 +364,15 @@ const forms: Record<string, Record<string, Fields>> = {
   'many at once': {
     'two violations': { field_publisher_edition_type: value('weekly'), field_page_count: value(-1) },
     'the same in another order': { field_page_count: value(-1), field_publisher_edition_type: value('weekly') },
-    'five violations': { title: [], field_publisher_edition_type: value('weekly'), field_page_count: value(-1), field_labels: value('x', long), field_description: [{ value: 'x', format: 'nosuch' }] },
+    'five violations': {
+      title: [],
+      field_publisher_edition_type: value('weekly'),
+      field_page_count: value(-1),
+      field_labels: value('x', long),
+      field_description: [{ value: 'x', format: 'nosuch' }]
+    },
     'an unknown reference and a violation': { field_articles: ids(99999), field_page_count: value(-1) },
-    'an unknown reference, then another field\'s': { field_section: ids(9999), field_articles: ids(99999) },
+    "an unknown reference, then another field's": { field_section: ids(9999), field_articles: ids(99999) },
     'a hidden reference and a violation': { field_articles: ids(20), field_page_count: value(-1) },
     'a forbidden field and a violation': { field_internal_note: value('other'), field_page_count: value(-1) },
     'a forbidden field and a bad date': { field_internal_note: value('other'), created: value('yesterday') },
@@ -393,23 +399,28 @@ const forms: Record<string, Record<string, Fields>> = {
 
 /** Bodies that are no form of a field. */
 const others: Body[] = [
-  ...([
-    ['the bundle as a text', { type: 'daily' }],
-    ['the bundle as an item', { type: { target_id: 'daily' } }],
-    ['the bundle as a value', { type: [{ value: 'daily' }] }],
-    ['the bundle in full', { type: [{ target_id: 'daily', target_type: 'publisher_container_type', target_uuid: uuidOf('publisher_container:daily') }] }],
-    ['another bundle', { type: [{ target_id: 'special' }] }],
-    ['an unknown bundle', { type: [{ target_id: 'weekly' }] }],
-    ['an empty bundle', { type: [] }],
-    ['no bundle', {}],
-    ['no bundle but an edition type', { field_publisher_edition_type: value('special') }],
-    ['the bundle null', { type: null }],
-    ['the bundle a number', { type: [{ target_id: 5 }] }]
-  ] satisfies Array<[string, Fields]>).flatMap(([name, fields]): Body[] => [
+  ...(
+    [
+      ['the bundle as a text', { type: 'daily' }],
+      ['the bundle as an item', { type: { target_id: 'daily' } }],
+      ['the bundle as a value', { type: [{ value: 'daily' }] }],
+      [
+        'the bundle in full',
+        { type: [{ target_id: 'daily', target_type: 'publisher_container_type', target_uuid: uuidOf('publisher_container:daily') }] }
+      ],
+      ['another bundle', { type: [{ target_id: 'special' }] }],
+      ['an unknown bundle', { type: [{ target_id: 'weekly' }] }],
+      ['an empty bundle', { type: [] }],
+      ['no bundle', {}],
+      ['no bundle but an edition type', { field_publisher_edition_type: value('special') }],
+      ['the bundle null', { type: null }],
+      ['the bundle a number', { type: [{ target_id: 5 }] }]
+    ] satisfies Array<[string, Fields]>
+  ).flatMap(([name, fields]): Body[] => [
     { name, method: 'POST', body: ({ key }) => ({ title: value('New'), field_key: value(key), ...fields }) },
     { name, method: 'PATCH', body: () => ({ title: value('Changed'), ...fields }) }
   ]),
-  ...([
+  ...[
     ['an empty object', '{}'],
     ['an empty body', ''],
     ['malformed JSON', '{"title": ['],
@@ -419,50 +430,130 @@ const others: Body[] = [
     ['JSON null', 'null'],
     ['a JSON string', '"x"'],
     ['a JSON number', '5']
-  ]).flatMap(([name, text]): Body[] => (['POST', 'PATCH'] as const).map(method => ({ name: name!, method, body: () => text }))),
+  ].flatMap(([name, text]): Body[] => (['POST', 'PATCH'] as const).map((method) => ({ name: name!, method, body: () => text }))),
   { name: 'the least that can be', method: 'POST', body: ({ key }) => ({ ...bundle, title: value('New'), field_key: value(key) }) },
   { name: 'no title', method: 'POST', body: ({ key }) => ({ ...bundle, field_key: value(key) }) },
   { name: 'no title and no key', method: 'POST', body: () => bundle },
-  { name: 'a uuid of its own', method: 'POST', body: ({ key }) => ({ ...bundle, title: value('New'), field_key: value(key), uuid: value(uuidOf(key)) }) },
+  {
+    name: 'a uuid of its own',
+    method: 'POST',
+    body: ({ key }) => ({ ...bundle, title: value('New'), field_key: value(key), uuid: value(uuidOf(key)) })
+  },
   { name: 'every field', method: 'POST', body: ({ key }) => full(key, uuidOf(key)) },
   { name: 'every field but the note', method: 'POST', body: ({ key }) => without(full(key, uuidOf(key)), 'field_internal_note') },
   { name: 'nothing', method: 'PATCH', body: () => bundle },
   { name: 'the same title', method: 'PATCH', body: ({ current }) => ({ ...bundle, title: current['title'] }) },
-  { name: 'the same changed and a title', method: 'PATCH', body: ({ current }) => ({ ...bundle, changed: current['changed'], title: value('Changed') }) },
-  { name: 'the same id, uuid and revision and a title', method: 'PATCH', body: ({ current }) => ({ ...bundle, id: current['id'], uuid: current['uuid'], revision_id: current['revision_id'], title: value('Changed') }) },
+  {
+    name: 'the same changed and a title',
+    method: 'PATCH',
+    body: ({ current }) => ({ ...bundle, changed: current['changed'], title: value('Changed') })
+  },
+  {
+    name: 'the same id, uuid and revision and a title',
+    method: 'PATCH',
+    body: ({ current }) => ({
+      ...bundle,
+      id: current['id'],
+      uuid: current['uuid'],
+      revision_id: current['revision_id'],
+      title: value('Changed')
+    })
+  },
   { name: 'its own key', method: 'PATCH', body: ({ current }) => ({ ...bundle, field_key: current['field_key'], title: value('Changed') }) }
 ]
 
 /** The site's own editions, sent back as they are, with one change, and as copies. */
-const roundTrips: Body[] = ['fresh', 'full', 'sparse', 'empty', 'twice', 'many', 'aliased', 'hiddenTargets', 'dangling', 'foreignFormat', 'zero', 'translated', 'revised', 'german'].flatMap(subject => {
+const roundTrips: Body[] = [
+  'fresh',
+  'full',
+  'sparse',
+  'empty',
+  'twice',
+  'many',
+  'aliased',
+  'hiddenTargets',
+  'dangling',
+  'foreignFormat',
+  'zero',
+  'translated',
+  'revised',
+  'german'
+].flatMap((subject) => {
   const of = subject === 'fresh' ? {} : { subject }
   return [
     {
       name: `a copy of a read edition (${subject})`,
       method: 'POST',
       ...of,
-      body: ({ current, key }) => ({ ...without(current, 'id', 'uuid', 'revision_id', 'changed', 'langcode', 'field_internal_note'), field_key: value(key) })
+      body: ({ current, key }) => ({
+        ...without(current, 'id', 'uuid', 'revision_id', 'changed', 'langcode', 'field_internal_note'),
+        field_key: value(key)
+      })
     },
     { name: `a read edition sent back (${subject})`, method: 'PATCH', ...of, body: ({ current }) => current },
-    { name: `a read edition sent back with another title (${subject})`, method: 'PATCH', ...of, body: ({ current }) => ({ ...current, title: value('Sent back') }) }
+    {
+      name: `a read edition sent back with another title (${subject})`,
+      method: 'PATCH',
+      ...of,
+      body: ({ current }) => ({ ...current, title: value('Sent back') })
+    }
   ] satisfies Body[]
 })
 
 const more: Body[] = [
-  { name: 'fewer articles where some are hidden', method: 'PATCH', subject: 'hiddenTargets', body: ({ current }) => ({ ...bundle, field_articles: current['field_articles']!.slice(1) }) },
-  { name: 'the hidden articles again by id, one more', method: 'PATCH', subject: 'hiddenTargets', body: ({ current }) => ({ ...bundle, field_articles: [...current['field_articles']!.map(({ target_id: id }) => ({ target_id: id })), { target_id: 1 }] }) },
-  { name: 'a hidden article more where others are', method: 'PATCH', subject: 'hiddenTargets', body: ({ current }) => ({ ...bundle, field_articles: [...current['field_articles']!, { target_id: 60 }] }) },
-  { name: 'the dangling references left out', method: 'PATCH', subject: 'dangling', body: ({ current }) => ({ ...bundle, field_articles: current['field_articles']!.filter(item => item.target_uuid), field_section: [] }) },
-  { name: 'another format for a text whose format is forbidden', method: 'PATCH', subject: 'foreignFormat', body: () => ({ ...bundle, field_description: [{ value: '<p>mine</p>', format: 'basic_html' }] }) },
-  { name: 'another text in its forbidden format', method: 'PATCH', subject: 'foreignFormat', body: () => ({ ...bundle, field_description: [{ value: '<p>mine</p>', format: 'full_html' }] }) }
+  {
+    name: 'fewer articles where some are hidden',
+    method: 'PATCH',
+    subject: 'hiddenTargets',
+    body: ({ current }) => ({ ...bundle, field_articles: current['field_articles']!.slice(1) })
+  },
+  {
+    name: 'the hidden articles again by id, one more',
+    method: 'PATCH',
+    subject: 'hiddenTargets',
+    body: ({ current }) => ({
+      ...bundle,
+      field_articles: [...current['field_articles']!.map(({ target_id: id }) => ({ target_id: id })), { target_id: 1 }]
+    })
+  },
+  {
+    name: 'a hidden article more where others are',
+    method: 'PATCH',
+    subject: 'hiddenTargets',
+    body: ({ current }) => ({ ...bundle, field_articles: [...current['field_articles']!, { target_id: 60 }] })
+  },
+  {
+    name: 'the dangling references left out',
+    method: 'PATCH',
+    subject: 'dangling',
+    body: ({ current }) => ({ ...bundle, field_articles: current['field_articles']!.filter((item) => item.target_uuid), field_section: [] })
+  },
+  {
+    name: 'another format for a text whose format is forbidden',
+    method: 'PATCH',
+    subject: 'foreignFormat',
+    body: () => ({ ...bundle, field_description: [{ value: '<p>mine</p>', format: 'basic_html' }] })
+  },
+  {
+    name: 'another text in its forbidden format',
+    method: 'PATCH',
+    subject: 'foreignFormat',
+    body: () => ({ ...bundle, field_description: [{ value: '<p>mine</p>', format: 'full_html' }] })
+  }
 ]
 
 /** All of them. */
 export const bodies: Body[] = [
-  ...Object.entries(forms).flatMap(([field, kinds]) => Object.entries(kinds).flatMap(([kind, fields]): Body[] => [
-    { name: `${field}: ${kind}`, method: 'POST', body: ({ key }) => ({ ...bundle, title: value('New'), field_key: value(key), ...fields }) },
-    { name: `${field}: ${kind}`, method: 'PATCH', body: () => ({ ...bundle, ...fields }) }
-  ])),
+  ...Object.entries(forms).flatMap(([field, kinds]) =>
+    Object.entries(kinds).flatMap(([kind, fields]): Body[] => [
+      {
+        name: `${field}: ${kind}`,
+        method: 'POST',
+        body: ({ key }) => ({ ...bundle, title: value('New'), field_key: value(key), ...fields })
+      },
+      { name: `${field}: ${kind}`, method: 'PATCH', body: () => ({ ...bundle, ...fields }) }
+    ])
+  ),
   ...others,
   ...roundTrips,
   ...more

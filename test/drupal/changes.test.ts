@@ -30,7 +30,8 @@ $edition = \\Drupal::entityTypeManager()->getStorage('publisher_container')->loa
 $edition->set('field_articles', $nids)->set('field_media', $media->id())->set('field_other', 2)->save();`)
   const service = await startQuoin(site)
   t.teardown(() => service.close())
-  const urlsOf = ({ body }: { body: any }) => ['field_articles', 'field_media', 'field_other'].map((field) => body[field].map(({ url }: { url: string }) => url))
+  const urlsOf = ({ body }: { body: any }) =>
+    ['field_articles', 'field_media', 'field_other'].map((field) => body[field].map(({ url }: { url: string }) => url))
   const theirs = urlsOf(await core(site, 'admin', 'GET', '/publisher_container/1'))
   t.match(theirs, [{ length: 17, 0: '/artikel/%C3%BCber-uns' }, ['/media/1/edit'], ['/publisher_container/2']])
   t.strictSame(urlsOf(await quoin(service, 'admin', 'GET', '/api/collection/1')), theirs)
@@ -45,7 +46,9 @@ t.test('a field that refers to what has no bundle yet is in the way of nothing',
 drupal_flush_all_caches();`)
   const service = await startQuoin(site)
   t.teardown(() => service.close())
-  for (const path of ['/api/collection/1', '/api/collection/1', '/api/collections/daily']) t.equal((await quoin(service, 'admin', 'GET', path)).status, 200, path)
+  for (const path of ['/api/collection/1', '/api/collection/1', '/api/collections/daily']) {
+    t.equal((await quoin(service, 'admin', 'GET', path)).status, 200, path)
+  }
   await site.reset()
 })
 
@@ -53,10 +56,19 @@ t.test('what is saved after a reference field has gone is saved once, and said s
   const service = await startQuoin(site)
   t.teardown(() => service.close())
   t.equal((await quoin(service, 'admin', 'GET', '/api/collection/1')).status, 200)
-  await site.php("\\Drupal\\field\\Entity\\FieldStorageConfig::loadByName('publisher_container', 'field_cover')->delete(); drupal_flush_all_caches();")
-  const made = await quoin(service, 'admin', 'POST', '/api/collection', { type: 'daily', title: [{ value: 'Only once' }], field_key: [{ value: 'once' }] })
+  await site.php(
+    "\\Drupal\\field\\Entity\\FieldStorageConfig::loadByName('publisher_container', 'field_cover')->delete(); drupal_flush_all_caches();"
+  )
+  const made = await quoin(service, 'admin', 'POST', '/api/collection', {
+    type: 'daily',
+    title: [{ value: 'Only once' }],
+    field_key: [{ value: 'once' }]
+  })
   t.match(made, { status: 201, body: { title: [{ value: 'Only once' }] } })
-  t.match(await quoin(service, 'admin', 'POST', '/api/collection/1', { title: [{ value: 'Changed' }] }), { status: 200, body: { title: [{ value: 'Changed' }] } })
+  t.match(await quoin(service, 'admin', 'POST', '/api/collection/1', { title: [{ value: 'Changed' }] }), {
+    status: 200,
+    body: { title: [{ value: 'Changed' }] }
+  })
   t.equal((await quoin(service, 'admin', 'GET', '/api/collections/daily?q=Only%20once')).body.data.length, 1)
   t.match((await core(site, 'admin', 'GET', '/publisher_container/1')).body, { title: [{ value: 'Changed' }] })
   await site.reset()

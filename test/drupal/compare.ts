@@ -32,11 +32,11 @@ export const known = {
   cachedRefusal: '403 instead of 401 from the cache of Drupal'
 } as const
 
-export function createTally (): Tally {
+export function createTally(): Tally {
   return { comparisons: 0, differences: [], known: new Map() }
 }
 
-export function count (tally: Tally, name: string): void {
+export function count(tally: Tally, name: string): void {
   tally.known.set(name, (tally.known.get(name) ?? 0) + 1)
 }
 
@@ -44,59 +44,72 @@ export function count (tally: Tally, name: string): void {
  * Turns core REST's answer into what Quoin must answer to the same caller: equal but for what JSON:API cannot say, each
  * of which is counted.
  */
-export async function expected (rest: Entity, tally: Tally, tellsAlias: TellsAlias): Promise<Entity> {
-  const fields = await Promise.all(Object.entries(rest).map(async ([field, items]) => [field, await Promise.all(items.map(async item => {
-    if (isDangling(item)) {
-      count(tally, known.dangling)
-      return { ...item, target_id: null }
-    }
-    if (hasAlias(item) && !await tellsAlias(item.target_type!, item.target_uuid!)) {
-      count(tally, known.hiddenAlias)
-      return { ...item, url: canonical[item.target_type!]!(item.target_id) }
-    }
-    return item
-  }))]))
+export async function expected(rest: Entity, tally: Tally, tellsAlias: TellsAlias): Promise<Entity> {
+  const fields = await Promise.all(
+    Object.entries(rest).map(async ([field, items]) => [
+      field,
+      await Promise.all(
+        items.map(async (item) => {
+          if (isDangling(item)) {
+            count(tally, known.dangling)
+            return { ...item, target_id: null }
+          }
+          if (hasAlias(item) && !(await tellsAlias(item.target_type!, item.target_uuid!))) {
+            count(tally, known.hiddenAlias)
+            return { ...item, url: canonical[item.target_type!]!(item.target_id) }
+          }
+          return item
+        })
+      )
+    ])
+  )
   return Object.fromEntries(fields)
 }
 
 /** Compares two answers to the same request; gives a line for each field that differs, or one for the status and message. */
-export function differences (wanted: Pick<Answer, 'status' | 'body'>, found: Pick<Answer, 'status' | 'body'>): string[] {
-  if (wanted.status !== found.status) return [`status ${wanted.status} ${text(wanted.body?.message)}, not ${found.status} ${text(found.body?.message)}`]
-  if (wanted.status >= 400) return wanted.body?.message === found.body?.message ? [] : [`message ${text(wanted.body?.message)}, not ${text(found.body?.message)}`]
+export function differences(wanted: Pick<Answer, 'status' | 'body'>, found: Pick<Answer, 'status' | 'body'>): string[] {
+  if (wanted.status !== found.status) {
+    return [`status ${wanted.status} ${text(wanted.body?.message)}, not ${found.status} ${text(found.body?.message)}`]
+  }
+  if (wanted.status >= 400) {
+    return wanted.body?.message === found.body?.message ? [] : [`message ${text(wanted.body?.message)}, not ${text(found.body?.message)}`]
+  }
   return [...new Set([...Object.keys(wanted.body), ...Object.keys(found.body)])]
-    .filter(field => !isDeepStrictEqual(wanted.body[field], found.body[field]))
-    .map(field => `${field}: ${text(wanted.body[field])}, not ${text(found.body[field])}`)
+    .filter((field) => !isDeepStrictEqual(wanted.body[field], found.body[field]))
+    .map((field) => `${field}: ${text(wanted.body[field])}, not ${text(found.body[field])}`)
 }
 
 /** Runs over items with no more than a few under way at once. */
-export async function inFlight<T> (most: number, items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+export async function inFlight<T>(most: number, items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items][Symbol.iterator]()
-  await Promise.all(Array.from({ length: most }, async () => {
-    for (const item of queue) await work(item)
-  }))
+  await Promise.all(
+    Array.from({ length: most }, async () => {
+      for (const item of queue) await work(item)
+    })
+  )
 }
 
 /** The median of some numbers. */
-export function median (numbers: number[]): number {
+export function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
 }
 
 const canonical: Record<string, (id: unknown) => string> = {
-  node: id => `/node/${id}`,
-  taxonomy_term: id => `/taxonomy/term/${id}`,
-  user: id => `/user/${id}`,
-  media: id => `/media/${id}`
+  node: (id) => `/node/${id}`,
+  taxonomy_term: (id) => `/taxonomy/term/${id}`,
+  user: (id) => `/user/${id}`,
+  media: (id) => `/media/${id}`
 }
 
-function isDangling (item: Record<string, unknown>): boolean {
+function isDangling(item: Record<string, unknown>): boolean {
   return typeof item['target_id'] === 'number' && Object.keys(item).length === 1
 }
 
-function hasAlias (item: Partial<Reference>): item is Reference {
+function hasAlias(item: Partial<Reference>): item is Reference {
   const path = canonical[String(item.target_type)]
   return path !== undefined && item.url !== undefined && !item.url.endsWith(path(item.target_id))
 }
 
-function text (value: unknown): string {
+function text(value: unknown): string {
   return String(JSON.stringify(value)).slice(0, 300)
 }

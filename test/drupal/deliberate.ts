@@ -45,7 +45,8 @@ export const deliberate: Deliberate[] = [
     bodies: /./,
     core: [401, 403],
     ours: [403, 409, 422],
-    message: /^(?:Unprocessable Entity: validation failed\.\n.*(?:does not exist|correct primitive type)\.\n$|Field values for|Could not determine entity type bundle|"weekly" is not a valid bundle|The field ".*" (?:property|needs the property) "target_type"|No "" entity found|If provided "target_uuid"|Access denied on updating field '(?:id|uuid|changed)')/s
+    message:
+      /^(?:Unprocessable Entity: validation failed\.\n.*(?:does not exist|correct primitive type)\.\n$|Field values for|Could not determine entity type bundle|"weekly" is not a valid bundle|The field ".*" (?:property|needs the property) "target_type"|No "" entity found|If provided "target_uuid"|Access denied on updating field '(?:id|uuid|changed)')/s
   },
   {
     name: 'nothing to save',
@@ -60,7 +61,8 @@ export const deliberate: Deliberate[] = [
     bodies: / unknown field: /,
     core: [500],
     ours: [403, 422],
-    message: /^(?:The attribute .* does not exist on the|Field values for "nosuch"|The field "field_nosuch" needs|Access denied on (?:creating|updating) field 'id')/
+    message:
+      /^(?:The attribute .* does not exist on the|Field values for "nosuch"|The field "field_nosuch" needs|Access denied on (?:creating|updating) field 'id')/
   },
   {
     name: 'processed',
@@ -71,8 +73,10 @@ export const deliberate: Deliberate[] = [
   },
   {
     name: 'core fails, Quoin knows better',
-    reason: 'core fails with 500: a uuid that is empty or in use, a revision id, a list of scalars for a time stamp, a value that is a list',
-    bodies: /(?:identity: an empty uuid|identity: a uuid in use|the save: a revision id|created: a list of scalars|title: (?:a list|an object)|articles: a list)$/,
+    reason:
+      'core fails with 500: a uuid that is empty or in use, a revision id, a list of scalars for a time stamp, a value that is a list',
+    bodies:
+      /(?:identity: an empty uuid|identity: a uuid in use|the save: a revision id|created: a list of scalars|title: (?:a list|an object)|articles: a list)$/,
     core: [500],
     ours: [200, 201, 409, 422]
   },
@@ -102,7 +106,8 @@ export const deliberate: Deliberate[] = [
   {
     name: 'bundle',
     reason: 'the bundle is not demanded in an update, is taken in every form, and derived from the edition type',
-    bodies: / (?:the bundle (?:as an item|as a value|null|a number)|an empty bundle|no bundle|no bundle but an edition type|an empty object)$/,
+    bodies:
+      / (?:the bundle (?:as an item|as a value|null|a number)|an empty bundle|no bundle|no bundle but an edition type|an empty object)$/,
     core: [422],
     ours: [200, 201]
   },
@@ -132,10 +137,12 @@ export const deliberate: Deliberate[] = [
   {
     name: 'unknown references first',
     reason: 'a reference to nothing cannot be sent to JSON:API, so it is told before what Drupal would say of the rest',
-    bodies: / (?:articles: hidden and unknown|many at once: an unknown (?:reference and a violation|id and an unknown uuid|id and a bad date))$/,
+    bodies:
+      / (?:articles: hidden and unknown|many at once: an unknown (?:reference and a violation|id and an unknown uuid|id and a bad date))$/,
     core: [422],
     ours: [422],
-    message: /^Unprocessable Entity: validation failed\.\n(?:field_articles\.\d\.target_id: The referenced entity \(node: 99999\) does not exist\.\n)$/
+    message:
+      /^Unprocessable Entity: validation failed\.\n(?:field_articles\.\d\.target_id: The referenced entity \(node: 99999\) does not exist\.\n)$/
   },
   {
     name: 'structure first',

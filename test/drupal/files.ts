@@ -5,7 +5,7 @@ import { join } from 'node:path'
  * Copies a folder of thousands of files in a moment, by hard links where the file system allows.
  * Only for what nobody writes to: a write would reach every copy.
  */
-export function linkFolder (from: string, to: string, skip: readonly string[] = []): void {
+export function linkFolder(from: string, to: string, skip: readonly string[] = []): void {
   mkdirSync(to, { recursive: true })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (skip.includes(entry.name)) continue
@@ -17,7 +17,7 @@ export function linkFolder (from: string, to: string, skip: readonly string[] = 
   }
 }
 
-function linkFile (source: string, target: string): void {
+function linkFile(source: string, target: string): void {
   try {
     linkSync(source, target)
   } catch (error) {

@@ -12,14 +12,25 @@ const ARTICLE = 4
 const LOCKS = `/api/cloud/data-state/node/${ARTICLE}`
 
 /** Stands before a site, and gives its address. @param before is called with each request, before it goes on */
-async function startSiteProxy (t: Test, { url }: Site, before: (request: string) => Promise<void>): Promise<string> {
+async function startSiteProxy(t: Test, { url }: Site, before: (request: string) => Promise<void>): Promise<string> {
   const server = createServer(async (request, response) => {
     try {
-      const { method = 'GET', url: path = '', headers: { host: _host, connection: _connection, 'content-length': _length, ...headers } } = request
+      const {
+        method = 'GET',
+        url: path = '',
+        headers: { host: _host, connection: _connection, 'content-length': _length, ...headers }
+      } = request
       const body = await buffer(request)
       await before(method === 'GET' && path.includes('include=') ? 'GET with articles' : method)
-      const answer = await fetch(url + path, { method, redirect: 'manual', headers: headers as Record<string, string>, ...(body.length > 0 && { body }) })
-      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' }).end(Buffer.from(await answer.arrayBuffer()))
+      const answer = await fetch(url + path, {
+        method,
+        redirect: 'manual',
+        headers: headers as Record<string, string>,
+        ...(body.length > 0 && { body })
+      })
+      response
+        .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+        .end(Buffer.from(await answer.arrayBuffer()))
     } catch {
       response.destroy()
     }
@@ -53,7 +64,9 @@ t.test('at each request of a close something else is done', { timeout: 1_800_000
   const unlock = () => other.inject({ method: 'DELETE', url: `${LOCKS}?fieldName=title&uid=7`, headers: editor2 })
   const publish = async (status: boolean) => {
     const answer = await fetch(`${site.url}/jsonapi/node/article/${uuid[0].value}`, {
-      method: 'PATCH', headers: { 'content-type': 'application/vnd.api+json', ...as('admin') }, body: JSON.stringify({ data: { type: 'node--article', id: uuid[0].value, attributes: { status } } })
+      method: 'PATCH',
+      headers: { 'content-type': 'application/vnd.api+json', ...as('admin') },
+      body: JSON.stringify({ data: { type: 'node--article', id: uuid[0].value, attributes: { status } } })
     })
     if (answer.status !== 200) throw new Error(await answer.text())
   }
@@ -65,9 +78,17 @@ t.test('at each request of a close something else is done', { timeout: 1_800_000
   let count = 0
 
   /** Closes an edition, and does something else before its request of some number goes on; undefined where it has fewer. */
-  async function interleave ({ prepare, act, undo }: typeof acts[keyof typeof acts], at: number): Promise<Answer & { requests: string[], isClosed: boolean } | undefined> {
+  async function interleave(
+    { prepare, act, undo }: (typeof acts)[keyof typeof acts],
+    at: number
+  ): Promise<(Answer & { requests: string[]; isClosed: boolean }) | undefined> {
     const { status, body } = await quoin(other, editor2, 'POST', '/api/collection', {
-      type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], status: [{ value: false }], field_key: [{ value: `interleaved-${++count}` }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: [{ target_id: ARTICLE }]
+      type: [{ target_id: 'daily' }],
+      title: [{ value: 'Monday' }],
+      status: [{ value: false }],
+      field_key: [{ value: `interleaved-${++count}` }],
+      field_publisher_edition_type: [{ value: 'daily' }],
+      field_articles: [{ target_id: ARTICLE }]
     })
     if (status !== 201) throw new Error(JSON.stringify(body))
     const id = body.id[0].value
@@ -90,33 +111,42 @@ t.test('at each request of a close something else is done', { timeout: 1_800_000
   t.equal(await interleave(acts.lock, 1000), undefined)
 
   for (const [name, act] of Object.entries(acts)) {
-    await t.test(`${name}: never closed over what was there when the last look began, and what comes later is told`, { timeout: 900_000 }, async (t) => {
-      const tally = { closed: 0, refused: 0, told: 0 }
-      let at = 0
-      for (let outcome = await interleave(act, 0); outcome; outcome = await interleave(act, ++at)) {
-        const { status, body, requests, isClosed } = outcome
-        const what = `before ${requests[at]}, request ${at + 1} of ${requests.length}`
-        const since = body.meta?.since ?? []
-        t.equal(isClosed, status === 200, `${what}: what is answered is what Drupal has`)
-        if (status === 200) tally.closed++
-        else {
-          tally.refused++
-          t.match([status, body], [409, { code: 'NOT_READY', blockers: [{ code: act.code, entityId: String(ARTICLE) }] }], what)
+    await t.test(
+      `${name}: never closed over what was there when the last look began, and what comes later is told`,
+      { timeout: 900_000 },
+      async (t) => {
+        const tally = { closed: 0, refused: 0, told: 0 }
+        let at = 0
+        for (let outcome = await interleave(act, 0); outcome; outcome = await interleave(act, ++at)) {
+          const { status, body, requests, isClosed } = outcome
+          const what = `before ${requests[at]}, request ${at + 1} of ${requests.length}`
+          const since = body.meta?.since ?? []
+          t.equal(isClosed, status === 200, `${what}: what is answered is what Drupal has`)
+          if (status === 200) tally.closed++
+          else {
+            tally.refused++
+            t.match([status, body], [409, { code: 'NOT_READY', blockers: [{ code: act.code, entityId: String(ARTICLE) }] }], what)
+          }
+          if (since.length > 0) {
+            tally.told++
+            t.match(since, [{ code: act.code, entityId: String(ARTICLE) }], what)
+          }
+          const [look, end] = [
+            requests.indexOf('GET with articles'),
+            Math.max(requests.indexOf('PATCH'), requests.lastIndexOf('GET with articles'))
+          ]
+          if (name === 'unlock') {
+            if (at <= look) t.equal(status, 200, `${what}: the lock was gone when the look began`)
+          } else {
+            if (at <= look) t.equal(status, 409, `${what}: it was there when the look began`)
+            t.ok(status === 409 || since.length > 0 || at > end, `${what}: what came is told`)
+          }
         }
-        if (since.length > 0) {
-          tally.told++
-          t.match(since, [{ code: act.code, entityId: String(ARTICLE) }], what)
-        }
-        const [look, end] = [requests.indexOf('GET with articles'), Math.max(requests.indexOf('PATCH'), requests.lastIndexOf('GET with articles'))]
-        if (name === 'unlock') {
-          if (at <= look) t.equal(status, 200, `${what}: the lock was gone when the look began`)
-        } else {
-          if (at <= look) t.equal(status, 409, `${what}: it was there when the look began`)
-          t.ok(status === 409 || since.length > 0 || at > end, `${what}: what came is told`)
-        }
+        t.ok(tally.closed > 0 && tally.refused > 0)
+        t.comment(
+          `Drupal ${site.version}, ${name}: ${at} interleavings, ${tally.closed} closed, ${tally.refused} refused, ${tally.told} told of what came`
+        )
       }
-      t.ok(tally.closed > 0 && tally.refused > 0)
-      t.comment(`Drupal ${site.version}, ${name}: ${at} interleavings, ${tally.closed} closed, ${tally.refused} refused, ${tally.told} told of what came`)
-    })
+    )
   }
 })

@@ -50,15 +50,25 @@ t.test('an editor who may view any unpublished content finds by Quoin what core 
     return { total: body.meta?.total, ids: body.data?.map(({ nid }: any) => nid[0].value) }
   }
   const shown = await fetch(`${site.url}/jsonapi/node/article?filter[title][value]=Waiting ${OWN}`, { headers: editor })
-  t.strictSame((await shown.json() as any).data, [], "core does not let him filter for another's")
+  t.strictSame(((await shown.json()) as any).data, [], "core does not let him filter for another's")
   t.equal((await core(site, editor, 'GET', `/node/${id}`)).status, 200, 'and shows it to him')
 
   t.strictSame(await list(`key=K-${OWN}`), { total: 1, ids: [id] })
   t.strictSame(await list('q=waiting'), { total: OWN + 1, ids: ids.toReversed() })
-  const unpublished: number[] = JSON.parse(await site.php("return array_map('intval', array_values(\\Drupal::entityQuery('node')->accessCheck(FALSE)->condition('type', 'article')->condition('status', 0)->sort('nid', 'DESC')->execute()));"))
+  const unpublished: number[] = JSON.parse(
+    await site.php(
+      "return array_map('intval', array_values(\\Drupal::entityQuery('node')->accessCheck(FALSE)->condition('type', 'article')->condition('status', 0)->sort('nid', 'DESC')->execute()));"
+    )
+  )
   t.strictSame((await list('status=0')).ids, unpublished)
   t.match(await quoin(service, editor, 'GET', `/api/collection/${id}`), { status: 200, body: { nid: [{ value: id }] } })
   t.equal((await quoin(service, editor, 'GET', '/api/collection/99999')).status, 404)
-  t.match(await quoin(service, editor, 'PUT', `/api/collections/article/by-key/K-${OWN}`, { title: [{ value: 'Changed' }] }), { status: 200, body: { nid: [{ value: id }] } })
-  t.equal(await site.php(`return \\Drupal::entityQuery('node')->accessCheck(FALSE)->condition('field_key', 'K-${OWN}')->count()->execute();`), '1')
+  t.match(await quoin(service, editor, 'PUT', `/api/collections/article/by-key/K-${OWN}`, { title: [{ value: 'Changed' }] }), {
+    status: 200,
+    body: { nid: [{ value: id }] }
+  })
+  t.equal(
+    await site.php(`return \\Drupal::entityQuery('node')->accessCheck(FALSE)->condition('field_key', 'K-${OWN}')->count()->execute();`),
+    '1'
+  )
 })

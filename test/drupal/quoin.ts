@@ -8,8 +8,11 @@ import type { Site } from './site.ts'
 import { modelInstead } from './written.ts'
 
 /** The service beside a site, spoken to without a socket. */
-export async function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
-  const { url, names: { entityType, jsonapiPath, bundles } } = site
+export async function startQuoin(site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
+  const {
+    url,
+    names: { entityType, jsonapiPath, bundles }
+  } = site
   const written = await modelInstead(`${entityType} ${bundles.length}`, { url, jsonapiPath }, entityType)
   return startService(url, {
     CMS_JSONAPI_PATH: jsonapiPath,
@@ -20,7 +23,7 @@ export async function startQuoin (site: Site, env: Record<string, string> = {}):
 }
 
 /** The service before a CMS, with these settings beside those of the tests. */
-export async function startService (url: string, env: Record<string, string>): Promise<FastifyInstance> {
+export async function startService(url: string, env: Record<string, string>): Promise<FastifyInstance> {
   const quoin = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
   await quoin.register(standalone, {
     config: readConfig({
@@ -36,17 +39,19 @@ export async function startService (url: string, env: Record<string, string>): P
 }
 
 /** Credentials of a test user, whose password is the name; nothing for anonymous. */
-export function as (user: string): Record<string, string> {
+export function as(user: string): Record<string, string> {
   return user === 'anonymous' ? {} : { authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}` }
 }
 
 /** Credentials of a session of its own: what costs Drupal no password check at each request. */
-export async function signIn (site: Pick<Site, 'url'>, user: string): Promise<Record<string, string>> {
+export async function signIn(site: Pick<Site, 'url'>, user: string): Promise<Record<string, string>> {
   if (user === 'anonymous') return {}
   const response = await fetch(`${site.url}/user/login?_format=json`, {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: user, pass: user })
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: user, pass: user })
   })
-  const { csrf_token: token } = await response.json() as { csrf_token: string }
+  const { csrf_token: token } = (await response.json()) as { csrf_token: string }
   return { cookie: response.headers.get('set-cookie')!.split(';')[0]!, 'x-csrf-token': token }
 }
 
@@ -60,7 +65,7 @@ export interface Answer {
 export type Who = string | Record<string, string>
 
 /** One request to core REST. */
-export async function core (site: Pick<Site, 'url'>, who: Who, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function core(site: Pick<Site, 'url'>, who: Who, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(`${site.url}${path}${path.includes('?') ? '&' : '?'}_format=json`, {
     method,
     redirect: 'manual',
@@ -72,7 +77,14 @@ export async function core (site: Pick<Site, 'url'>, who: Who, method: string, p
 }
 
 /** One request to Quoin. */
-export async function quoin (service: FastifyInstance, who: Who, method: 'GET' | 'POST' | 'PUT', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function quoin(
+  service: FastifyInstance,
+  who: Who,
+  method: 'GET' | 'POST' | 'PUT',
+  url: string,
+  body?: unknown,
+  headers: Record<string, string> = {}
+): Promise<Answer> {
   const response = await service.inject({
     method,
     url,
@@ -82,11 +94,11 @@ export async function quoin (service: FastifyInstance, who: Who, method: 'GET' |
   return { status: response.statusCode, body: parse(response.body), headers: response.headers }
 }
 
-function headersOf (who: Who): Record<string, string> {
+function headersOf(who: Who): Record<string, string> {
   return typeof who === 'string' ? as(who) : who
 }
 
-function parse (text: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -95,6 +107,6 @@ function parse (text: string): unknown {
 }
 
 /** The names of a variant's content model file, for checks that speak of fields. */
-export function contentModelFile (name: string): any {
+export function contentModelFile(name: string): any {
   return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 }

@@ -6,9 +6,10 @@ import { compareReadOnly } from './read-only.ts'
 // against the site that CMS_URL names, and changes nothing there. MODEL_OF=editor lets the suites take the content
 // model that `npm run model` writes for that user.
 if (process.argv.includes('--read-only')) {
-  process.exitCode = await compareReadOnly(process.env) ? 0 : 1
+  process.exitCode = (await compareReadOnly(process.env)) ? 0 : 1
 } else {
   const run = (command: string, args: string[]) => spawnSync(command, args, { stdio: 'inherit' }).status ?? 1
-  process.exitCode = run(process.execPath, [new URL('prepare.ts', import.meta.url).pathname]) ||
+  process.exitCode =
+    run(process.execPath, [new URL('prepare.ts', import.meta.url).pathname]) ||
     run('tap', ['--disable-coverage', '--timeout=900', '--jobs=1', ...globSync('test/drupal/*.test.ts').sort()])
 }

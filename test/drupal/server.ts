@@ -21,25 +21,41 @@ export interface ServerOptions {
 }
 
 const running = new Set<ChildProcess>()
-process.on('exit', () => running.forEach(child => endGroup(child.pid)))
+process.on('exit', () => running.forEach((child) => endGroup(child.pid)))
 
 /** Starts `php -S` on a port of the loopback address and waits for its first answer. */
-export async function startServer (options: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions): Promise<Server> {
   const url = `http://127.0.0.1:${options.port}`
   const log = openSync(join(options.folder, 'php.log'), 'a')
-  const child = spawn(php, [...phpOptions, '-d', 'opcache.enable_cli=1', '-d', 'display_errors=0', '-d', 'log_errors=1',
-    '-S', `127.0.0.1:${options.port}`, '-t', options.web, script('router.php')], {
-    cwd: options.web,
-    env: { ...process.env, PHP_CLI_SERVER_WORKERS: String(options.workers) },
-    stdio: ['ignore', log, log],
-    // A process group of its own: the workers do not end with their master.
-    detached: true
-  })
+  const child = spawn(
+    php,
+    [
+      ...phpOptions,
+      '-d',
+      'opcache.enable_cli=1',
+      '-d',
+      'display_errors=0',
+      '-d',
+      'log_errors=1',
+      '-S',
+      `127.0.0.1:${options.port}`,
+      '-t',
+      options.web,
+      script('router.php')
+    ],
+    {
+      cwd: options.web,
+      env: { ...process.env, PHP_CLI_SERVER_WORKERS: String(options.workers) },
+      stdio: ['ignore', log, log],
+      // A process group of its own: the workers do not end with their master.
+      detached: true
+    }
+  )
   closeSync(log)
   running.add(child)
   writeFileSync(join(options.folder, 'php.pid'), String(child.pid))
   const closed = once(child, 'close')
-  async function stop (): Promise<void> {
+  async function stop(): Promise<void> {
     endGroup(child.pid)
     await closed
     running.delete(child)
@@ -54,7 +70,7 @@ export async function startServer (options: ServerOptions): Promise<Server> {
   return { url, port: options.port, stop }
 }
 
-function endGroup (pid: number | undefined): void {
+function endGroup(pid: number | undefined): void {
   if (!pid) return
   try {
     process.kill(-pid, 'SIGKILL')
@@ -64,7 +80,7 @@ function endGroup (pid: number | undefined): void {
 }
 
 /** Ends the server which a killed test process left running for this folder, if its id still belongs to it. */
-export function endAbandoned (folder: string): void {
+export function endAbandoned(folder: string): void {
   const file = join(folder, 'php.pid')
   if (!existsSync(file)) return
   const pid = Number(readFileSync(file, 'utf8'))
@@ -72,7 +88,7 @@ export function endAbandoned (folder: string): void {
   if (existsSync(command) && readFileSync(command, 'utf8').includes(folder)) endGroup(pid)
 }
 
-async function firstAnswer (url: string, child: ChildProcess): Promise<void> {
+async function firstAnswer(url: string, child: ChildProcess): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     if (child.exitCode !== null) throw new Error(`php ended with ${child.exitCode}`)
     try {

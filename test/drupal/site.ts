@@ -17,7 +17,7 @@ export interface SiteOptions {
 /** What the content script made, by the names it returns. */
 export interface Content {
   users: Record<string, number>
-  articles: { count: number, first: number, aliased: number, hiddenAliased: number, deleted: number[] }
+  articles: { count: number; first: number; aliased: number; hiddenAliased: number; deleted: number[] }
   sections: number[]
   deletedSection: number
   files: number[]
@@ -25,8 +25,20 @@ export interface Content {
   cases: Record<EditionCase, number>
 }
 
-export type EditionCase = 'empty' | 'emptyUnpublished' | 'twice' | 'many' | 'aliased' | 'hiddenTargets' | 'dangling' |
-'foreignFormat' | 'zero' | 'german' | 'translated' | 'translatedUnpublished' | 'revised'
+export type EditionCase =
+  | 'empty'
+  | 'emptyUnpublished'
+  | 'twice'
+  | 'many'
+  | 'aliased'
+  | 'hiddenTargets'
+  | 'dangling'
+  | 'foreignFormat'
+  | 'zero'
+  | 'german'
+  | 'translated'
+  | 'translatedUnpublished'
+  | 'revised'
 
 /** A running Drupal of its own, on a copy of the freshly installed content. */
 export interface RunningSite<Made> {
@@ -57,13 +69,13 @@ let count = 0
  * Starts a Drupal for tests. The first start installs it (a minute), later ones copy what was installed; several can
  * run at once, and those of one variant are equal in every id, uuid and value.
  */
-export async function startSite (options: SiteOptions = {}): Promise<Site> {
+export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const { variant = 'bundles', workers = 4 } = options
-  return { ...await startRecipe<Content>(recipeOf(variant), workers), names: variants[variant] }
+  return { ...(await startRecipe<Content>(recipeOf(variant), workers)), names: variants[variant] }
 }
 
 /** Starts a site that is made by a recipe. */
-export async function startRecipe<Made> (recipe: Recipe, workers = 4): Promise<RunningSite<Made>> {
+export async function startRecipe<Made>(recipe: Recipe, workers = 4): Promise<RunningSite<Made>> {
   const tree = await findTree()
   const fresh = await snapshot(recipe, tree)
   sweep()
@@ -73,7 +85,7 @@ export async function startRecipe<Made> (recipe: Recipe, workers = 4): Promise<R
   const own = join(root, 'sites/default')
   const serve = (port: number) => startServer({ web: root, workers, port, folder })
 
-  function refresh (): void {
+  function refresh(): void {
     rmSync(own, { recursive: true, force: true })
     mkdirSync(join(root, 'sites'), { recursive: true })
     cpSync(fresh, own, { recursive: true, preserveTimestamps: true })
@@ -86,13 +98,13 @@ export async function startRecipe<Made> (recipe: Recipe, workers = 4): Promise<R
     root,
     version: tree.version,
     content: JSON.parse(readFileSync(join(fresh, 'content.json'), 'utf8')) as Made,
-    async reset () {
+    async reset() {
       await server.stop()
       refresh()
       server = await serve(server.port)
     },
-    php: code => runInSite(root, code, server.url),
-    async stop () {
+    php: (code) => runInSite(root, code, server.url),
+    async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
     }
@@ -100,7 +112,7 @@ export async function startRecipe<Made> (recipe: Recipe, workers = 4): Promise<R
 }
 
 /** Ends and removes the sites of test processes that were killed before they could. */
-function sweep (): void {
+function sweep(): void {
   const folder = join(ignored, 'run')
   mkdirSync(folder, { recursive: true })
   for (const name of readdirSync(folder)) {

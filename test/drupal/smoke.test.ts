@@ -4,13 +4,13 @@ import type { Variant } from './variants.ts'
 
 const editor = { authorization: `Basic ${Buffer.from('editor:editor').toString('base64')}` }
 
-async function json (url: string, init: RequestInit = {}): Promise<{ status: number, body: any }> {
+async function json(url: string, init: RequestInit = {}): Promise<{ status: number; body: any }> {
   const response = await fetch(url, init)
   return { status: response.status, body: await response.json() }
 }
 
 for (const variant of ['bundles', 'single', 'renamed'] satisfies Variant[]) {
-  t.test(`the site "${variant}" answers through core REST and JSON:API, and can be reset`, async t => {
+  t.test(`the site "${variant}" answers through core REST and JSON:API, and can be reset`, async (t) => {
     const site = await startSite({ variant })
     t.teardown(site.stop)
     const { entityType, jsonapiPath, keys, bundles } = site.names
@@ -44,10 +44,12 @@ for (const variant of ['bundles', 'single', 'renamed'] satisfies Variant[]) {
   })
 }
 
-t.test('twins are equal and do not see each other', async t => {
+t.test('twins are equal and do not see each other', async (t) => {
   const twins = await Promise.all([startSite(), startSite()])
-  t.teardown(() => Promise.all(twins.map(site => site.stop())))
-  const [a, b] = await Promise.all(twins.map(site => json(`${site.url}/publisher_container/${site.content.cases.aliased}?_format=json`, { headers: editor })))
+  t.teardown(() => Promise.all(twins.map((site) => site.stop())))
+  const [a, b] = await Promise.all(
+    twins.map((site) => json(`${site.url}/publisher_container/${site.content.cases.aliased}?_format=json`, { headers: editor }))
+  )
   t.strictSame(a, b)
   await twins[0]!.php("\\Drupal::state()->set('system.maintenance_mode', TRUE);")
   t.equal((await fetch(`${twins[0]!.url}/jsonapi`)).status, 503)

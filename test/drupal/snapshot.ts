@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
  * The folder with a freshly installed site's own data (its sites/default: database, files, settings, content.json).
  * Installed once; the name tells of which core, module, script and names, so that a change of any makes a new one.
  */
-export async function snapshot (recipe: Recipe, tree: Tree): Promise<string> {
+export async function snapshot(recipe: Recipe, tree: Tree): Promise<string> {
   const folder = join(ignored, 'snapshots', `${recipe.id}-${fingerprint(recipe, tree)}`)
   const lock = `${folder}.lock`
   mkdirSync(join(ignored, 'snapshots'), { recursive: true })
@@ -31,7 +31,7 @@ export async function snapshot (recipe: Recipe, tree: Tree): Promise<string> {
   return folder
 }
 
-function fingerprint (recipe: Recipe, tree: Tree): string {
+function fingerprint(recipe: Recipe, tree: Tree): string {
   const hash = createHash('sha256').update(JSON.stringify([tree.version, packages(tree), recipe]))
   for (const file of globSync(['composer.json', 'modules/**/*.*', 'php/*'], { cwd: here }).sort()) {
     hash.update(file).update(readFileSync(join(here, file)))
@@ -40,13 +40,13 @@ function fingerprint (recipe: Recipe, tree: Tree): string {
 }
 
 /** What Composer says it installed: a library can change what is compiled into the site. */
-function packages (tree: Tree): string {
+function packages(tree: Tree): string {
   const list = join(tree.vendor, 'composer/installed.json')
   return existsSync(list) ? readFileSync(list, 'utf8') : ''
 }
 
 /** One process installs, others wait; the lock of a process that is gone counts for nothing. */
-function takeLock (lock: string): boolean {
+function takeLock(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: 'wx' })
     return true
@@ -58,7 +58,7 @@ function takeLock (lock: string): boolean {
 }
 
 /** Whether a process of this id is there. */
-export function isAlive (pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {
@@ -66,7 +66,7 @@ export function isAlive (pid: number): boolean {
   }
 }
 
-async function install ({ names, structure, content: contentScript }: Recipe, tree: Tree, folder: string): Promise<void> {
+async function install({ names, structure, content: contentScript }: Recipe, tree: Tree, folder: string): Promise<void> {
   const work = `${folder}.${process.pid}`
   const web = layOut(tree, work)
   const site = join(web, 'sites/default')
@@ -88,7 +88,7 @@ async function install ({ names, structure, content: contentScript }: Recipe, tr
 }
 
 /** Drupal's own default services, with the path of JSON:API where it is another. */
-function services (tree: Tree, jsonapiPath: string): string {
+function services(tree: Tree, jsonapiPath: string): string {
   const defaults = readFileSync(join(tree.web, 'core/assets/scaffold/files/default.services.yml'), 'utf8')
   return defaults.replace(/^parameters:\n/m, `parameters:\n  jsonapi.base_path: ${jsonapiPath}\n`)
 }

@@ -28,9 +28,11 @@ const steps: Array<[name: string, seconds: number]> = []
 const folder = mkdtempSync(join(tmpdir(), 'quoin-stopwatch-'))
 const clone = join(folder, 'quoin')
 // Of this process's environment the clone gets what any shell has.
-const environment = Object.fromEntries(['PATH', 'HOME', 'LANG'].flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]!]]))
+const environment = Object.fromEntries(
+  ['PATH', 'HOME', 'LANG'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]!]]))
+)
 
-async function timed<Result> (name: string, work: () => Promise<Result>): Promise<Result> {
+async function timed<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const begin = performance.now()
   const result = await work()
   steps.push([name, (performance.now() - begin) / 1000])
@@ -38,19 +40,29 @@ async function timed<Result> (name: string, work: () => Promise<Result>): Promis
 }
 
 /** Runs a command to its end. @throws {Error} with its output, where it ends otherwise than it should */
-async function command (line: string, cwd: string, status = 0): Promise<void> {
-  await timed(line.replace(REPOSITORY, '<this repository>').replace(clone, 'quoin'), () => new Promise<void>((resolve, reject) => {
-    const [name, ...args] = line.split(' ')
-    const child = spawn(name!, args, { cwd, env: environment, timeout: LIMIT_MS })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => { output += text })
-    child.on('error', reject)
-    child.on('close', (code) => code === status ? resolve() : reject(new Error(`${line} ended with ${code}, not ${status}:\n${output}`)))
-  }))
+async function command(line: string, cwd: string, status = 0): Promise<void> {
+  await timed(
+    line.replace(REPOSITORY, '<this repository>').replace(clone, 'quoin'),
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const [name, ...args] = line.split(' ')
+        const child = spawn(name!, args, { cwd, env: environment, timeout: LIMIT_MS })
+        let output = ''
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.setEncoding('utf8').on('data', (text) => {
+            output += text
+          })
+        }
+        child.on('error', reject)
+        child.on('close', (code) =>
+          code === status ? resolve() : reject(new Error(`${line} ended with ${code}, not ${status}:\n${output}`))
+        )
+      })
+  )
 }
 
 /** The answer of a server that may not listen yet. */
-async function firstAnswer (url: string, deadline = Date.now() + LIMIT_MS): Promise<Answer> {
+async function firstAnswer(url: string, deadline = Date.now() + LIMIT_MS): Promise<Answer> {
   try {
     const response = await fetch(url)
     return { status: response.status, body: await response.json(), headers: response.headers }
@@ -61,7 +73,7 @@ async function firstAnswer (url: string, deadline = Date.now() + LIMIT_MS): Prom
   }
 }
 
-async function measure (): Promise<string[]> {
+async function measure(): Promise<string[]> {
   const site = await startStrange()
   const engine = await startDynamodb()
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
@@ -71,20 +83,25 @@ async function measure (): Promise<string[]> {
     const port = await freePort()
     await command(`git clone --quiet ${REPOSITORY} ${clone}`, folder)
     await command('npm ci --no-audit --no-fund', clone)
-    writeFileSync(join(clone, '.env'), Object.entries({
-      ENVIRONMENT: 'stopwatch',
-      PORT: port,
-      DYNAMODB_ENDPOINT: engine.endpoint,
-      AWS_ACCESS_KEY_ID: 'local',
-      AWS_SECRET_ACCESS_KEY: 'local',
-      CMS_URL: site.url,
-      CMS_JSONAPI_PATH: jsonapiPath,
-      CMS_AUTH: 'basic',
-      CMS_USER: USER,
-      CMS_PASSWORD: USER,
-      CMS_TIMEOUT_MS: 60_000,
-      CONTENT_MODEL: 'content-model.json'
-    }).map(([name, value]) => `${name}=${value}\n`).join(''))
+    writeFileSync(
+      join(clone, '.env'),
+      Object.entries({
+        ENVIRONMENT: 'stopwatch',
+        PORT: port,
+        DYNAMODB_ENDPOINT: engine.endpoint,
+        AWS_ACCESS_KEY_ID: 'local',
+        AWS_SECRET_ACCESS_KEY: 'local',
+        CMS_URL: site.url,
+        CMS_JSONAPI_PATH: jsonapiPath,
+        CMS_AUTH: 'basic',
+        CMS_USER: USER,
+        CMS_PASSWORD: USER,
+        CMS_TIMEOUT_MS: 60_000,
+        CONTENT_MODEL: 'content-model.json'
+      })
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join('')
+    )
     // It may be one of three entity types: the command says so, and ends.
     await command('npm run model', clone, 1)
     await command(`npm run model -- --entity-type=${gazette.entityType}`, clone)
@@ -111,6 +128,8 @@ async function measure (): Promise<string[]> {
 const lines = await measure()
 for (const [name, seconds] of steps) console.log(`${seconds.toFixed(1).padStart(6)} s  ${name}`)
 const sum = (of: typeof steps) => of.reduce((total, [, seconds]) => total + seconds, 0).toFixed(1)
-console.log(`${sum(steps).padStart(6)} s  from the clone to the answer, ${sum(steps.filter(([name]) => !name.startsWith('npm ci')))} s without npm ci`)
+console.log(
+  `${sum(steps).padStart(6)} s  from the clone to the answer, ${sum(steps.filter(([name]) => !name.startsWith('npm ci')))} s without npm ci`
+)
 console.log(lines.length === 0 ? 'The answer is that of core REST.' : lines.join('\n'))
 if (lines.length > 0) process.exitCode = 1

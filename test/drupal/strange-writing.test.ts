@@ -100,7 +100,7 @@ const known: Record<string, RegExp> = {
   'a list in a map': /^status 20[01] undefined, not 422 /
 }
 
-async function compareWrites (t: Test, type: StrangeType, forms: Record<string, unknown>, given: (key: string) => object) {
+async function compareWrites(t: Test, type: StrangeType, forms: Record<string, unknown>, given: (key: string) => object) {
   const [a, b] = await Promise.all([startStrange(), startStrange()])
   t.teardown(() => Promise.all([a.stop(), b.stop()]))
   const service = await startStrangeQuoin(b, type)
@@ -114,8 +114,8 @@ async function compareWrites (t: Test, type: StrangeType, forms: Record<string, 
     for (const method of ['POST', 'PATCH'] as const) {
       const key = `${method} ${name}`
       const isNew = method === 'POST'
-      const body = { ...given(key), ...fields as object }
-      const change = type === gazette ? { sort: ids('sheet'), ...fields as object } : fields
+      const body = { ...given(key), ...(fields as object) }
+      const change = type === gazette ? { sort: ids('sheet'), ...(fields as object) } : fields
       const [theirs, ours] = await Promise.all([
         isNew ? core(a, one, 'POST', `/entity/${type.entityType}`, body) : core(a, one, 'PATCH', type.path(id), change),
         isNew ? quoin(service, other, 'POST', '/api/collection', body) : quoin(service, other, 'POST', `/api/collection/${id}`, fields)
@@ -126,16 +126,39 @@ async function compareWrites (t: Test, type: StrangeType, forms: Record<string, 
       else {
         const [left, right] = isNew ? [theirs.body[type.id][0].value, ours.body[type.id][0].value] : [id, id]
         const [stored, storedByQuoin] = await Promise.all([core(a, one, 'GET', type.path(left)), core(b, other, 'GET', type.path(right))])
-        const of = (edition: Record<string, any[]>, origin: string) => JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(edition).filter(([field]) => !(isNew && ['uuid', type.id, 'state'].includes(field))).map(([field, items]) =>
-          [field, Date.parse(String(items[0]?.value)) >= since && /T.*[+Z]/.test(String(items[0]?.value)) ? 'now' : items]))).replaceAll(origin, ''))
-        found.push(...differences({ status: 200, body: of(stored.body, a.url) }, { status: 200, body: of(storedByQuoin.body, b.url) }).map((line) => `saved ${line}`))
-        const withoutEmpty = (edition: Record<string, any[]>) => Object.fromEntries(Object.entries(edition).map(([field, items]) => [field, items.filter((item) => item.value !== null && item.uri !== null)]))
-        found.push(...differences({ status: 200, body: of(withoutEmpty(storedByQuoin.body), b.url) }, { status: 200, body: of(withoutEmpty(ours.body), b.url) }).map((line) => `answered ${line}`))
+        const of = (edition: Record<string, any[]>, origin: string) =>
+          JSON.parse(
+            JSON.stringify(
+              Object.fromEntries(
+                Object.entries(edition)
+                  .filter(([field]) => !(isNew && ['uuid', type.id, 'state'].includes(field)))
+                  .map(([field, items]) => [
+                    field,
+                    Date.parse(String(items[0]?.value)) >= since && /T.*[+Z]/.test(String(items[0]?.value)) ? 'now' : items
+                  ])
+              )
+            ).replaceAll(origin, '')
+          )
+        found.push(
+          ...differences({ status: 200, body: of(stored.body, a.url) }, { status: 200, body: of(storedByQuoin.body, b.url) }).map(
+            (line) => `saved ${line}`
+          )
+        )
+        const withoutEmpty = (edition: Record<string, any[]>) =>
+          Object.fromEntries(
+            Object.entries(edition).map(([field, items]) => [field, items.filter((item) => item.value !== null && item.uri !== null)])
+          )
+        found.push(
+          ...differences(
+            { status: 200, body: of(withoutEmpty(storedByQuoin.body), b.url) },
+            { status: 200, body: of(withoutEmpty(ours.body), b.url) }
+          ).map((line) => `answered ${line}`)
+        )
       }
       const isKnown = found.length > 0 && known[name]?.test(found.join('\n'))
       if (found.length > 0) t.comment(`${isKnown ? 'known' : 'DIFFERENT'} ${key}: ${found.join(' | ')}`)
       if (!isKnown) lines.push(...found.map((line) => `${key}: ${line}`))
-      if ((theirs.status < 300) !== (ours.status < 300) && isNew) continue
+      if (theirs.status < 300 !== ours.status < 300 && isNew) continue
       if (!isNew) id++
     }
   }
@@ -144,10 +167,12 @@ async function compareWrites (t: Test, type: StrangeType, forms: Record<string, 
 }
 
 t.test('what is written of gazettes through Quoin is what core REST writes', { timeout: 900_000 }, (t) =>
-  compareWrites(t, gazette, ofGazettes, (key) => ({ sort: ids('sheet'), headline: value('Neu'), signature: value(key) })))
+  compareWrites(t, gazette, ofGazettes, (key) => ({ sort: ids('sheet'), headline: value('Neu'), signature: value(key) }))
+)
 
 t.test('what is written of leaflets, which have no bundles, is what core REST writes', { timeout: 900_000 }, (t) =>
-  compareWrites(t, leaflet, ofLeaflets, () => ({ caption: value('Neu') })))
+  compareWrites(t, leaflet, ofLeaflets, () => ({ caption: value('Neu') }))
+)
 
 t.test('every gazette is saved in each of its languages, as core REST saves it', { timeout: 900_000 }, async (t) => {
   const [a, b] = await Promise.all([startStrange(), startStrange()])
@@ -158,24 +183,37 @@ t.test('every gazette is saved in each of its languages, as core REST saves it',
   for (const [language, prefix] of Object.entries(prefixes)) {
     const service = await startStrangeQuoin(b, gazette, prefix)
     t.teardown(() => service.close())
-    await inFlight(3, Array.from({ length: a.content.gazettes }, (_, index) => index + 1), async (id) => {
-      const path = prefix + gazette.path(id)
-      const before = await core(a, one, 'GET', path)
-      const shown = before.body.tongue[0].value
-      // Under a prefix only what has this language; without one also what has no German.
-      if (shown !== language && prefix !== '') return
-      const headline = value(`${before.body.headline[0].value}, ${language}`)
-      const [theirs, ours] = await Promise.all([
-        core(a, one, 'PATCH', path, { sort: before.body.sort, headline }),
-        quoin(service, other, 'POST', `/api/collection/${before.body.uuid[0].value}`, { headline })
-      ])
-      saves[shown] = (saves[shown] ?? 0) + 1
-      const [stored, storedByQuoin] = await Promise.all([core(a, one, 'GET', path), core(b, other, 'GET', path)])
-      const of = ({ touched: _, ...edition }: Record<string, unknown>, origin: string) => ({ status: 200, body: JSON.parse(JSON.stringify(edition).replaceAll(origin, '')) })
-      if (theirs.status !== ours.status) lines.push(`${language} ${id} (${shown}): ${theirs.status}, not ${ours.status} ${JSON.stringify(ours.body.message)}`)
-      lines.push(...differences(of(stored.body, a.url), of(storedByQuoin.body, b.url)).map((line) => `${language} ${id}: ${line}`))
-    })
+    await inFlight(
+      3,
+      Array.from({ length: a.content.gazettes }, (_, index) => index + 1),
+      async (id) => {
+        const path = prefix + gazette.path(id)
+        const before = await core(a, one, 'GET', path)
+        const shown = before.body.tongue[0].value
+        // Under a prefix only what has this language; without one also what has no German.
+        if (shown !== language && prefix !== '') return
+        const headline = value(`${before.body.headline[0].value}, ${language}`)
+        const [theirs, ours] = await Promise.all([
+          core(a, one, 'PATCH', path, { sort: before.body.sort, headline }),
+          quoin(service, other, 'POST', `/api/collection/${before.body.uuid[0].value}`, { headline })
+        ])
+        saves[shown] = (saves[shown] ?? 0) + 1
+        const [stored, storedByQuoin] = await Promise.all([core(a, one, 'GET', path), core(b, other, 'GET', path)])
+        const of = ({ touched: _, ...edition }: Record<string, unknown>, origin: string) => ({
+          status: 200,
+          body: JSON.parse(JSON.stringify(edition).replaceAll(origin, ''))
+        })
+        if (theirs.status !== ours.status) {
+          lines.push(`${language} ${id} (${shown}): ${theirs.status}, not ${ours.status} ${JSON.stringify(ours.body.message)}`)
+        }
+        lines.push(...differences(of(stored.body, a.url), of(storedByQuoin.body, b.url)).map((line) => `${language} ${id}: ${line}`))
+      }
+    )
   }
   t.strictSame(lines, [])
-  t.comment(`saves in every language: ${Object.entries(saves).map(([language, n]) => `${language} ${n}`).join(', ')}; ${lines.length} differences`)
+  t.comment(
+    `saves in every language: ${Object.entries(saves)
+      .map(([language, n]) => `${language} ${n}`)
+      .join(', ')}; ${lines.length} differences`
+  )
 })

@@ -34,19 +34,38 @@ export interface StrangeType {
 }
 
 export const gazette: StrangeType = {
-  entityType: 'gazette', id: 'nr', label: 'headline', model: 'content-model-gazette.json', count: ({ gazettes }) => gazettes, path: (id) => `/gazettes/${id}/show`
+  entityType: 'gazette',
+  id: 'nr',
+  label: 'headline',
+  model: 'content-model-gazette.json',
+  count: ({ gazettes }) => gazettes,
+  path: (id) => `/gazettes/${id}/show`
 }
 
 export const leaflet: StrangeType = {
-  entityType: 'leaflet', id: 'slip', label: 'caption', model: 'content-model-leaflet.json', count: ({ leaflets }) => leaflets, path: (id) => `/entity/leaflet/${id}`
+  entityType: 'leaflet',
+  id: 'slip',
+  label: 'caption',
+  model: 'content-model-leaflet.json',
+  count: ({ leaflets }) => leaflets,
+  path: (id) => `/entity/leaflet/${id}`
 }
 
-export function startStrange (): Promise<StrangeSite> {
+export function startStrange(): Promise<StrangeSite> {
   return startRecipe<StrangeContent>(strange)
 }
 
 /** The service beside it, for one of its entity types. @param prefix of the language that it asks in */
-export async function startStrangeQuoin ({ url }: StrangeSite, { model, entityType }: StrangeType, prefix = '', env: Record<string, string> = {}): Promise<FastifyInstance> {
+export async function startStrangeQuoin(
+  { url }: StrangeSite,
+  { model, entityType }: StrangeType,
+  prefix = '',
+  env: Record<string, string> = {}
+): Promise<FastifyInstance> {
   const written = await modelInstead(entityType, { url, jsonapiPath }, entityType)
-  return startService(url, { CMS_JSONAPI_PATH: prefix + jsonapiPath, CONTENT_MODEL: written ?? new URL(model, import.meta.url).pathname, ...env })
+  return startService(url, {
+    CMS_JSONAPI_PATH: prefix + jsonapiPath,
+    CONTENT_MODEL: written ?? new URL(model, import.meta.url).pathname,
+    ...env
+  })
 }

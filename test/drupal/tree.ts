@@ -19,7 +19,7 @@ export const ignored = fileURLToPath(new URL('site', import.meta.url))
  * The Drupal to make sites from: the one at DRUPAL_ROOT (the web root, or the folder above it), else the one in
  * site/tree, which Composer installs when there is none.
  */
-export async function findTree (): Promise<Tree> {
+export async function findTree(): Promise<Tree> {
   const given = process.env['DRUPAL_ROOT']
   if (given) {
     const tree = treeAt(resolve(given))
@@ -27,18 +27,20 @@ export async function findTree (): Promise<Tree> {
     return tree
   }
   const folder = join(ignored, 'tree')
-  return treeAt(folder) ?? await composerInstall(folder)
+  return treeAt(folder) ?? (await composerInstall(folder))
 }
 
-function treeAt (folder: string): Tree | undefined {
-  const web = ['web', 'docroot', 'html', 'public', '.'].map(name => join(folder, name)).find(path => existsSync(join(path, 'core/lib/Drupal.php')))
-  const vendor = web && [join(web, 'vendor'), resolve(web, '../vendor')].find(path => existsSync(join(path, 'autoload.php')))
+function treeAt(folder: string): Tree | undefined {
+  const web = ['web', 'docroot', 'html', 'public', '.']
+    .map((name) => join(folder, name))
+    .find((path) => existsSync(join(path, 'core/lib/Drupal.php')))
+  const vendor = web && [join(web, 'vendor'), resolve(web, '../vendor')].find((path) => existsSync(join(path, 'autoload.php')))
   if (!web || !vendor) return undefined
   const version = /const VERSION = '([^']+)'/.exec(readFileSync(join(web, 'core/lib/Drupal.php'), 'utf8'))?.[1] ?? 'unknown'
   return { base: resolve(vendor, '..') === web ? web : resolve(web, '..'), web, vendor, version }
 }
 
-async function composerInstall (folder: string): Promise<Tree> {
+async function composerInstall(folder: string): Promise<Tree> {
   mkdirSync(folder, { recursive: true })
   cpSync(new URL('composer.json', import.meta.url), join(folder, 'composer.json'))
   await run('composer', ['install', '--no-interaction', '--no-dev', '--no-progress', '--working-dir', folder], { cwd: folder })
@@ -48,7 +50,7 @@ async function composerInstall (folder: string): Promise<Tree> {
 }
 
 /** Lays the code of a site out in a new folder: core and vendor of the tree, our modules and scripts. Gives the web root. */
-export function layOut (tree: Tree, folder: string): string {
+export function layOut(tree: Tree, folder: string): string {
   const web = join(folder, relative(tree.base, tree.web))
   linkFolder(tree.vendor, join(folder, relative(tree.base, tree.vendor)))
   linkFolder(join(tree.web, 'core'), join(web, 'core'), ['tests', 'node_modules'])

@@ -28,11 +28,36 @@ export interface Names {
   fields: Record<Field, string>
 }
 
-export type Key = 'id' | 'revision' | 'bundle' | 'label' | 'published' | 'owner' | 'created' | 'changed' |
-'revisionUser' | 'revisionCreated' | 'revisionLog'
+export type Key =
+  | 'id'
+  | 'revision'
+  | 'bundle'
+  | 'label'
+  | 'published'
+  | 'owner'
+  | 'created'
+  | 'changed'
+  | 'revisionUser'
+  | 'revisionCreated'
+  | 'revisionLog'
 
-export type Field = 'key' | 'editionType' | 'articles' | 'publicationDate' | 'publishedAt' | 'expires' | 'description' |
-'link' | 'labels' | 'section' | 'featured' | 'pageCount' | 'price' | 'rating' | 'cover' | 'internalNote'
+export type Field =
+  | 'key'
+  | 'editionType'
+  | 'articles'
+  | 'publicationDate'
+  | 'publishedAt'
+  | 'expires'
+  | 'description'
+  | 'link'
+  | 'labels'
+  | 'section'
+  | 'featured'
+  | 'pageCount'
+  | 'price'
+  | 'rating'
+  | 'cover'
+  | 'internalNote'
 
 export type Variant = 'bundles' | 'single' | 'renamed'
 
@@ -140,6 +165,6 @@ export const variants: Record<Variant, Names> = {
 }
 
 /** The recipes of the variants. */
-export function recipeOf (variant: Variant): Recipe {
+export function recipeOf(variant: Variant): Recipe {
   return { id: variant, names: variants[variant], structure: 'structure.php', content: 'content.php' }
 }

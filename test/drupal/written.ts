@@ -18,28 +18,35 @@ export interface Written {
 }
 
 /** What `npm run model` writes and says on a site, asked as one of its users. */
-export async function writtenModel (site: { url: string, jsonapiPath: string }, user: string, entityType?: string): Promise<Written> {
+export async function writtenModel(site: { url: string; jsonapiPath: string }, user: string, entityType?: string): Promise<Written> {
   const http = createHttp({ url: site.url, timeoutMs: 60_000 })
   const file = join(mkdtempSync(join(tmpdir(), 'quoin-model-')), 'content-model.json')
   const lines: string[] = []
   const { url, jsonapiPath } = site
-  const isRight = await report(writeModel({
-    http,
-    url,
-    jsonapiPath,
-    account: basicAccount({ http, jsonapiPath }, user, user),
-    ...(entityType !== undefined && { entityType }),
-    choose: async () => undefined,
-    schema: './content-model.schema.json',
-    write: (text) => writeFileSync(file, text)
-  }), (line) => lines.push(line)).finally(() => http.close())
+  const isRight = await report(
+    writeModel({
+      http,
+      url,
+      jsonapiPath,
+      account: basicAccount({ http, jsonapiPath }, user, user),
+      ...(entityType !== undefined && { entityType }),
+      choose: async () => undefined,
+      schema: './content-model.schema.json',
+      write: (text) => writeFileSync(file, text)
+    }),
+    (line) => lines.push(line)
+  ).finally(() => http.close())
   return { file, lines, isRight }
 }
 
 const files = new Map<string, Promise<string>>()
 
 /** The file of `modelOf`, written once for each kind of site; undefined where the suites take their own files. */
-export async function modelInstead (kind: string, site: { url: string, jsonapiPath: string }, entityType: string): Promise<string | undefined> {
+export async function modelInstead(
+  kind: string,
+  site: { url: string; jsonapiPath: string },
+  entityType: string
+): Promise<string | undefined> {
   if (modelOf === undefined) return undefined
   const file = files.get(kind) ?? writtenModel(site, modelOf, entityType).then(({ file }) => file)
   files.set(kind, file)

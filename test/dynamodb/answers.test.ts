@@ -10,7 +10,7 @@ const remove = () => new DeleteCommand({ TableName: 'DataState', Key }) as unkno
 const get = () => new GetCommand({ TableName: 'DataState', Key })
 
 /** An engine, a client of it, and what it received. */
-async function bench (t: Test, options: object = {}) {
+async function bench(t: Test, options: object = {}) {
   const engine = await startFakeEngine(t)
   const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint, ...options })
   t.teardown(destroy)
@@ -27,17 +27,25 @@ async function bench (t: Test, options: object = {}) {
 }
 
 /** 200 with a body, and perhaps a checksum. */
-const says = (body: string, checksum?: (sent: string) => number): Script => (_operation, _input, response) => {
-  response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0', ...(checksum && { 'x-amz-crc32': String(checksum(body)) }) })
-  response.end(body)
-}
+const says =
+  (body: string, checksum?: (sent: string) => number): Script =>
+  (_operation, _input, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0', ...(checksum && { 'x-amz-crc32': String(checksum(body)) }) })
+    response.end(body)
+  }
 const done = says('{}', crc32)
-const hangsUp: Script = (_operation, _input, response) => { response.destroy() }
+const hangsUp: Script = (_operation, _input, response) => {
+  response.destroy()
+}
 
 for (const shortcut of [true, false]) {
   t.test(`an empty 200 and a body with another checksum count as no answer${shortcut ? '' : ', on the way of the SDK'}`, async (t) => {
     const { client, inputs, answered } = await bench(t, { shortcut })
-    for (const [what, broken] of [['empty', says('')], ['damaged', says('{}', () => 1)], ['a checksum that is no number', says('{}', () => NaN)]] as const) {
+    for (const [what, broken] of [
+      ['empty', says('')],
+      ['damaged', says('{}', () => 1)],
+      ['a checksum that is no number', says('{}', () => NaN)]
+    ] as const) {
       answered(broken, done)
       await client.send(get())
       t.equal(inputs.length, 2, `${what}: sent again`)
@@ -55,7 +63,11 @@ for (const shortcut of [true, false]) {
   t.test(`a write without an answer is sent once${shortcut ? '' : ', on the way of the SDK'}`, async (t) => {
     const { client, inputs, answered } = await bench(t, { shortcut })
     for (const write of [put, remove]) {
-      for (const [lost, name] of [[hangsUp, 'TimeoutError'], [says(''), 'TimeoutError'], [fails('InternalServerError', 500), 'InternalServerError']] as const) {
+      for (const [lost, name] of [
+        [hangsUp, 'TimeoutError'],
+        [says(''), 'TimeoutError'],
+        [fails('InternalServerError', 500), 'InternalServerError']
+      ] as const) {
         answered(done)
         await client.send(write())
         answered(lost, done)

@@ -7,7 +7,7 @@ const START = Date.UTC(2026, 0, 1)
 const STEPS = [1000, -1000, 300_000, -300_000, 7_200_000, -7_200_000]
 
 /** A machine whose clock is off, beside a store whose clock is right. */
-function machine (ahead: number) {
+function machine(ahead: number) {
   let time = START
   let skew = ahead
   /** How long the monotonic clock has stood still. */
@@ -18,21 +18,25 @@ function machine (ahead: number) {
     clock,
     said,
     time: () => time,
-    wait (ms: number) { time += ms },
+    wait(ms: number) {
+      time += ms
+    },
     /** Somebody sets the machine's clock. */
-    step (ms: number) { skew += ms },
-    suspend (ms: number) {
+    step(ms: number) {
+      skew += ms
+    },
+    suspend(ms: number) {
       time += ms
       stood += ms
     },
     /** As `suspend`, of a virtual machine whose own clock stands still as well. */
-    freeze (ms: number) {
+    freeze(ms: number) {
       time += ms
       stood += ms
       skew -= ms
     },
     /** One request, answered by the store (or one whose clock is `odd` ms off) when so much of its duration has passed. */
-    ask (durationMs = 10, part = 0.5, odd = 0): void {
+    ask(durationMs = 10, part = 0.5, odd = 0): void {
       const sent = clock.mark()
       time += durationMs * part
       const date = new Date(time + odd).toUTCString()
@@ -43,7 +47,7 @@ function machine (ahead: number) {
 }
 
 /** A machine beside a store that it can measure by, and how often it did. */
-function measuring (ahead = 0) {
+function measuring(ahead = 0) {
   const made = machine(ahead)
   const asked = { count: 0, answers: true, odd: 0 }
   made.clock.start(async () => {
@@ -55,22 +59,33 @@ function measuring (ahead = 0) {
 }
 
 t.test('whatever the offset and the network, the corrected time is within a second of the store at once, and closer later', async () => {
-  fc.assert(fc.property(
-    fc.integer({ min: -3_600_000, max: 3_600_000 }), fc.array(fc.record({ durationMs: fc.integer({ min: 1, max: 1300 }), part: fc.double({ min: 0, max: 1, noNaN: true }), pauseMs: fc.integer({ min: 0, max: 5000 }) }), { minLength: 1, maxLength: 60 }),
-    (ahead, requests) => {
-      const { clock, ask, time, wait } = machine(ahead)
-      let shortest = Infinity
-      for (const { durationMs, part, pauseMs } of requests) {
-        wait(pauseMs)
-        ask(durationMs, part)
-        shortest = Math.min(shortest, durationMs)
-        // What no answer contradicts is not corrected: then the machine's clock may be a second off.
-        const bound = clock.offset() === 0 ? 1000 + shortest : (1000 + shortest) / 2
-        if (Math.abs(clock.now() - time()) > bound + 40) return false
+  fc.assert(
+    fc.property(
+      fc.integer({ min: -3_600_000, max: 3_600_000 }),
+      fc.array(
+        fc.record({
+          durationMs: fc.integer({ min: 1, max: 1300 }),
+          part: fc.double({ min: 0, max: 1, noNaN: true }),
+          pauseMs: fc.integer({ min: 0, max: 5000 })
+        }),
+        { minLength: 1, maxLength: 60 }
+      ),
+      (ahead, requests) => {
+        const { clock, ask, time, wait } = machine(ahead)
+        let shortest = Infinity
+        for (const { durationMs, part, pauseMs } of requests) {
+          wait(pauseMs)
+          ask(durationMs, part)
+          shortest = Math.min(shortest, durationMs)
+          // What no answer contradicts is not corrected: then the machine's clock may be a second off.
+          const bound = clock.offset() === 0 ? 1000 + shortest : (1000 + shortest) / 2
+          if (Math.abs(clock.now() - time()) > bound + 40) return false
+        }
+        return true
       }
-      return true
-    }
-  ), { seed: 1, numRuns: runs(500) })
+    ),
+    { seed: 1, numRuns: runs(500) }
+  )
 })
 
 t.test('many answers tell the offset to some milliseconds', async (t) => {
@@ -128,7 +143,11 @@ for (const step of STEPS) {
   })
 }
 
-for (const [how, ms] of [['suspend', 1000], ['suspend', 7_200_000], ['freeze', 300_000]] as const) {
+for (const [how, ms] of [
+  ['suspend', 1000],
+  ['suspend', 7_200_000],
+  ['freeze', 300_000]
+] as const) {
   t.test(`after ${how} for ${ms} ms nothing is decided before a measurement`, async (t) => {
     const made = measuring()
     for (let count = 0; count < 20; count++) {
@@ -194,7 +213,7 @@ t.test('a store whose times contradict each other lets nothing be decided', asyn
   let odd = 40_000
   clock.start(async () => {
     asked.count++
-    ask(10, 0.5, odd *= -2)
+    ask(10, 0.5, (odd *= -2))
   })
   await t.rejects(clock.ready()!, { code: 'STORE_UNAVAILABLE', statusCode: 503 })
   t.equal(asked.count, 4)
@@ -258,10 +277,12 @@ t.test('a refusal that tells the time is a measurement', async (t) => {
   t.ok(Math.abs(clock.offset() + 7_200_000) < 600)
 })
 
-t.test('a store that sends no Date is asked once, and again after a step; the machine\'s clock counts', async (t) => {
+t.test("a store that sends no Date is asked once, and again after a step; the machine's clock counts", async (t) => {
   const { clock, step, time } = machine(40_000)
   let requests = 0
-  clock.start(async () => { requests++ })
+  clock.start(async () => {
+    requests++
+  })
   await clock.ready()
   t.equal(clock.ready(), undefined, 'it has answered')
   t.equal(requests, 1)

@@ -17,13 +17,13 @@ import { fails, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
 const HOLD = resolve(import.meta.dirname, 'fixtures/hold.ts')
 const get = new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: 'a', fieldName: 'b' } })
 
-function store (t: Test, settings: Omit<StoreSettings, 'region'>) {
+function store(t: Test, settings: Omit<StoreSettings, 'region'>) {
   const { client, destroy } = createStore({ region: 'local', ...settings })
   t.teardown(destroy)
   return client
 }
 
-async function locksIn (t: Test, endpoint: string) {
+async function locksIn(t: Test, endpoint: string) {
   const client = store(t, { endpoint })
   await createTable(client, 'DataState')
   return createLocks({ client, table: 'DataState', environment: 'test' })
@@ -104,7 +104,8 @@ t.test('what was given up while no connection was free for it is not sent later'
     answers.push(() => works(operation, input, response))
   }
   const client = store(t, { endpoint: engine.endpoint, attemptMs: 30_000, attempts: 1 })
-  const read = (fieldName: string, options = {}) => client.send(new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: 'a', fieldName } }), options)
+  const read = (fieldName: string, options = {}) =>
+    client.send(new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: 'a', fieldName } }), options)
   const others = Array.from({ length: 128 }, () => read('other'))
   const last = Promise.all(others).then(() => read('last'))
   await t.rejects(read('given up', { abortSignal: AbortSignal.timeout(100) }))
@@ -126,7 +127,11 @@ t.test('the embedded engine listens on 127.0.0.1 only, and no more once it is cl
 })
 
 t.test('a caller who leaves amid a body, or whose request is under way when the engine is closed, ends no process', async (t) => {
-  const query = new QueryCommand({ TableName: 'DataState', KeyConditionExpression: 'env_entityType_entityId = :entity', ExpressionAttributeValues: { ':entity': 'a' } })
+  const query = new QueryCommand({
+    TableName: 'DataState',
+    KeyConditionExpression: 'env_entityType_entityId = :entity',
+    ExpressionAttributeValues: { ':entity': 'a' }
+  })
   // How many turns a query takes to where dynalite opens its cursor.
   for (let turns = 0; turns < 10; turns++) {
     const { endpoint, close } = await startDynamodb()
@@ -193,5 +198,8 @@ t.test('killed with -9 and started again, the engine has every acknowledged lock
   const { Items } = await (await locksIn(t, endpoint)).list({ type: 'node', id: '1' })
   const kept = new Set(Items.map(({ fieldName }) => fieldName))
   t.ok(acknowledged.length > 100)
-  t.strictSame(acknowledged.filter((fieldName) => !kept.has(fieldName)), [])
+  t.strictSame(
+    acknowledged.filter((fieldName) => !kept.has(fieldName)),
+    []
+  )
 })

@@ -11,43 +11,70 @@ import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake
 
 const TableName = 'DataState'
 const Key = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }
-const record = { ...Key, timestamp: 1767225600, userData: { uid: '7', name: 'Anna', at: [1, 2.5, null, true] }, payload: 'Zürich "quoted" \\ 日本' }
+const record = {
+  ...Key,
+  timestamp: 1767225600,
+  userData: { uid: '7', name: 'Anna', at: [1, 2.5, null, true] },
+  payload: 'Zürich "quoted" \\ 日本'
+}
 
 /** The operations of lib/locks/table.ts, each with all that it may say. */
 const commands = {
-  put: (item: object = record) => new PutCommand({
-    TableName,
-    Item: item as never,
-    ConditionExpression: 'attribute_not_exists(#key) OR #userData.#uid = :uid',
-    ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#userData': 'userData', '#uid': 'uid' },
-    ExpressionAttributeValues: { ':uid': '7' },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
-  }),
-  'put without a condition': () => new PutCommand({ TableName, Item: { ...Key, userData: new Map<string, unknown>([['constructor', 'x'], ['uid', '7']]) } }),
+  put: (item: object = record) =>
+    new PutCommand({
+      TableName,
+      Item: item as never,
+      ConditionExpression: 'attribute_not_exists(#key) OR #userData.#uid = :uid',
+      ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#userData': 'userData', '#uid': 'uid' },
+      ExpressionAttributeValues: { ':uid': '7' },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+    }),
+  'put without a condition': () =>
+    new PutCommand({
+      TableName,
+      Item: {
+        ...Key,
+        userData: new Map<string, unknown>([
+          ['constructor', 'x'],
+          ['uid', '7']
+        ])
+      }
+    }),
   'put that gives the old record': () => new PutCommand({ TableName, Item: record, ReturnValues: 'ALL_OLD' }),
-  delete: () => new DeleteCommand({
-    TableName, Key, ConditionExpression: '#uid = :uid', ExpressionAttributeNames: { '#uid': 'uid' }, ExpressionAttributeValues: { ':uid': '7' }, ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
-  }),
+  delete: () =>
+    new DeleteCommand({
+      TableName,
+      Key,
+      ConditionExpression: '#uid = :uid',
+      ExpressionAttributeNames: { '#uid': 'uid' },
+      ExpressionAttributeValues: { ':uid': '7' },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+    }),
   get: () => new GetCommand({ TableName, Key, ConsistentRead: true }),
-  query: (from?: object) => new QueryCommand({
-    TableName,
-    ConsistentRead: true,
-    KeyConditionExpression: '#key = :key',
-    FilterExpression: 'NOT #expiresAt <= :now',
-    ProjectionExpression: '#key, #fieldName',
-    ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#expiresAt': 'expiresAt', '#fieldName': 'fieldName' },
-    ExpressionAttributeValues: { ':key': 'test-node-1', ':now': 1767225600 },
-    ExclusiveStartKey: from as never
-  })
+  query: (from?: object) =>
+    new QueryCommand({
+      TableName,
+      ConsistentRead: true,
+      KeyConditionExpression: '#key = :key',
+      FilterExpression: 'NOT #expiresAt <= :now',
+      ProjectionExpression: '#key, #fieldName',
+      ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#expiresAt': 'expiresAt', '#fieldName': 'fieldName' },
+      ExpressionAttributeValues: { ':key': 'test-node-1', ':now': 1767225600 },
+      ExclusiveStartKey: from as never
+    })
 }
 
-type AnyCommand = ReturnType<typeof commands[keyof typeof commands]>
+type AnyCommand = ReturnType<(typeof commands)[keyof typeof commands]>
 
 /** What a client sends and gives back. */
-interface Outcome { sent: object[], output?: object, error?: object }
+interface Outcome {
+  sent: object[]
+  output?: object
+  error?: object
+}
 
 /** One engine, and two clients of it: with the shortcut, and the SDK's stock one. */
-async function bench (t: Test) {
+async function bench(t: Test) {
   const engine = await startFakeEngine(t)
   const sent: object[] = []
   let script: Script = () => {}
@@ -57,15 +84,34 @@ async function bench (t: Test) {
     script(operation, input, response)
   }
   const calls: ObservedCall[] = []
-  const quick = createStore({ region: 'local', endpoint: engine.endpoint, attemptMs: 30_000, observe: (call) => { calls.push(call); return { end () {} } } })
-  const slow = new DynamoDBClient({ region: 'local', endpoint: engine.endpoint, credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 3 })
+  const quick = createStore({
+    region: 'local',
+    endpoint: engine.endpoint,
+    attemptMs: 30_000,
+    observe: (call) => {
+      calls.push(call)
+      return { end() {} }
+    }
+  })
+  const slow = new DynamoDBClient({
+    region: 'local',
+    endpoint: engine.endpoint,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    maxAttempts: 3
+  })
   const stock = DynamoDBDocumentClient.from(slow, { unmarshallOptions: { ...unmarshallOptions } })
-  t.teardown(() => { quick.destroy(); slow.destroy() })
+  t.teardown(() => {
+    quick.destroy()
+    slow.destroy()
+  })
 
-  async function outcome (client: DynamoDBDocumentClient, command: AnyCommand): Promise<Outcome> {
+  async function outcome(client: DynamoDBDocumentClient, command: AnyCommand): Promise<Outcome> {
     sent.splice(0)
     try {
-      const { $metadata: { attempts, httpStatusCode }, ...output } = await client.send(command as never) as Record<string, any>
+      const {
+        $metadata: { attempts, httpStatusCode },
+        ...output
+      } = (await client.send(command as never)) as Record<string, any>
       return { sent: sent.splice(0), output: { ...output, attempts, httpStatusCode } }
     } catch (error) {
       const { name, message } = error as Error
@@ -76,7 +122,7 @@ async function bench (t: Test) {
   }
 
   /** Both ways, for one answer of the store. */
-  async function compared (command: () => AnyCommand, how: Script): Promise<[quick: Outcome, stock: Outcome]> {
+  async function compared(command: () => AnyCommand, how: Script): Promise<[quick: Outcome, stock: Outcome]> {
     script = how
     return [await outcome(quick.client, command()), await outcome(stock, command())]
   }
@@ -88,12 +134,12 @@ async function bench (t: Test) {
 }
 
 /** As t.strictSame, which takes a member called `constructor` for a class. */
-function same (t: Test, quick: Outcome, stock: Outcome, what: string): void {
+function same(t: Test, quick: Outcome, stock: Outcome, what: string): void {
   t.ok(isDeepStrictEqual(quick, stock), what, { quick: inspect(quick, { depth: 9 }), stock: inspect(stock, { depth: 9 }) })
 }
 
 /** An item, where the answer of an operation has one. */
-function gives (item: string): Script {
+function gives(item: string): Script {
   const members: Record<string, string> = {
     PutItem: `"Attributes":${item}`,
     DeleteItem: `"Attributes":${item}`,
@@ -104,15 +150,23 @@ function gives (item: string): Script {
 }
 
 /** That a condition is not met, with the item of which it is not true. */
-function refuses (item: string): Script {
-  return (_operation, _input, response) => say(response, 400, `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed","Item":${item}}`)
+function refuses(item: string): Script {
+  return (_operation, _input, response) =>
+    say(
+      response,
+      400,
+      `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed","Item":${item}}`
+    )
 }
 
 const answers: Array<[what: string, script: Script]> = [
   ['nothing', (_operation, _input, response) => say(response, 200, {})],
   ['a record', gives(JSON.stringify(marshall(record)))],
   ['numbers beyond what JavaScript can hold', gives('{"n":{"N":"12345678901234567890123"},"s":{"NS":["1e100","2"]}}')],
-  ['members that are called like members of objects', gives('{"__proto__":{"S":"x"},"constructor":{"M":{"toString":{"S":"y"},"__proto__":{"M":{}}}}}')],
+  [
+    'members that are called like members of objects',
+    gives('{"__proto__":{"S":"x"},"constructor":{"M":{"toString":{"S":"y"},"__proto__":{"M":{}}}}}')
+  ],
   ['bytes', gives('{"b":{"B":"AQID"},"s":{"BS":["AQ=="]}}')],
   ['an attribute that is called as the type of bytes is', gives('{"B":{"S":"text"}}')],
   ['a condition that is not met', fails('ConditionalCheckFailedException')],
@@ -146,7 +200,10 @@ t.test('what is throttled, broken or garbled is tried as often as by the stock c
     const [quick, stock] = await compared(commands.get, script)
     t.match(quick.error, { name: String }, said)
     t.strictSame(quick.sent, stock.sent, said)
-    t.equal(JSON.stringify(quick.error).replace(/Deserialization error.*?"/, ''), JSON.stringify(stock.error).replace(/Deserialization error.*?"/, ''))
+    t.equal(
+      JSON.stringify(quick.error).replace(/Deserialization error.*?"/, ''),
+      JSON.stringify(stock.error).replace(/Deserialization error.*?"/, '')
+    )
   }
 })
 
@@ -164,32 +221,56 @@ t.test('an attempt that fails is made good by the SDK', async (t) => {
 t.test('any record is sent and read as by the stock client', async (t) => {
   const name = fc.oneof(fc.string({ minLength: 1, unit: 'binary' }), fc.constantFrom('B', 'BS', 'constructor', 'S'))
   const { value } = fc.letrec((tie) => ({
-    value: fc.oneof({ depthSize: 'small' },
-      fc.string({ unit: 'grapheme' }), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e100, max: 1e100 }), fc.boolean(), fc.constant(null),
-      fc.uint8Array({ maxLength: 4 }), fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 3 }).map((numbers) => new Set(numbers)),
-      fc.array(tie('value'), { maxLength: 3 }), fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((members) => new Map(members)))
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.string({ unit: 'grapheme' }),
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e100, max: 1e100 }),
+      fc.boolean(),
+      fc.constant(null),
+      fc.uint8Array({ maxLength: 4 }),
+      fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 3 }).map((numbers) => new Set(numbers)),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((members) => new Map(members))
+    )
   }))
   const records = fc.uniqueArray(fc.tuple(name, value), { maxLength: 4, selector: ([name]) => name })
   // The first one takes seconds on a busy machine, and the engine closes a connection that is idle for five.
   fc.sample(records, 1)
   const { compared } = await bench(t)
-  await fc.assert(fc.asyncProperty(records, async (members) => {
-    const item = Object.fromEntries(members)
-    const [quick, stock] = await compared(() => commands.put(item), (_operation, { Item }, response) => say(response, 200, { Attributes: Item }))
-    return isDeepStrictEqual(quick, stock)
-  }), { numRuns: 100 })
+  await fc.assert(
+    fc.asyncProperty(records, async (members) => {
+      const item = Object.fromEntries(members)
+      const [quick, stock] = await compared(
+        () => commands.put(item),
+        (_operation, { Item }, response) => say(response, 200, { Attributes: Item })
+      )
+      return isDeepStrictEqual(quick, stock)
+    }),
+    { numRuns: 100 }
+  )
 })
 
 t.test('pages, aborts and other operations go as before; each operation is told of once, by its name', async (t) => {
   const { engine, compared, calls } = await bench(t)
-  const [quick, stock] = await compared(() => commands.query(Key), (_operation, _input, response) => say(response, 200, { Items: [], Count: 0, ScannedCount: 0 }))
+  const [quick, stock] = await compared(
+    () => commands.query(Key),
+    (_operation, _input, response) => say(response, 200, { Items: [], Count: 0, ScannedCount: 0 })
+  )
   same(t, quick, stock, 'the next page')
   t.strictSame(calls.splice(0), [{ to: 'store', operation: 'Query' }])
   await compared(commands.delete, fails('ThrottlingException'))
   t.strictSame(calls, [{ to: 'store', operation: 'DeleteItem' }], 'its attempts are one')
 
   engine.script = (_operation, _input, response) => say(response, 200, { Table: {} })
-  const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint, observe: (call) => { calls.push(call); return { end () {} } } })
+  const { client, destroy } = createStore({
+    region: 'local',
+    endpoint: engine.endpoint,
+    observe: (call) => {
+      calls.push(call)
+      return { end() {} }
+    }
+  })
   t.teardown(destroy)
   await client.send(new DescribeTableCommand({ TableName }))
   t.match(calls.at(-1), { operation: 'DescribeTable' })

@@ -9,14 +9,15 @@ const HOURS_MS = 7_200_000
 const TYPE = 'application/x-amz-json-1.0'
 
 /** Answers with a `Date` that is so far from this machine's clock. */
-function answer (response: ServerResponse, ahead: number, status: number, headers: Record<string, string>, body: string): void {
+function answer(response: ServerResponse, ahead: number, status: number, headers: Record<string, string>, body: string): void {
   response.writeHead(status, { date: new Date(Date.now() + ahead).toUTCString(), ...headers }).end(body)
 }
 
-const genuine = (response: ServerResponse, ahead = 0, body = '{}') => answer(response, ahead, 200, { 'content-type': TYPE, 'x-amz-crc32': String(crc32(body)) }, body)
+const genuine = (response: ServerResponse, ahead = 0, body = '{}') =>
+  answer(response, ahead, 200, { 'content-type': TYPE, 'x-amz-crc32': String(crc32(body)) }, body)
 
 /** A store that says what the script says, and its client. */
-async function before (t: Test) {
+async function before(t: Test) {
   const engine = await startFakeEngine(t)
   const { client, clock, destroy } = createStore({ region: 'local', endpoint: engine.endpoint, attempts: 1 })
   t.teardown(destroy)
@@ -53,7 +54,14 @@ for (const [who, status, headers, body] of strangers) {
 t.test('the Date of the store is believed: of a success with its checksum, and of an error with its id and its name', async (t) => {
   const answers = [
     (response: ServerResponse) => genuine(response, HOURS_MS),
-    (response: ServerResponse) => answer(response, HOURS_MS, 400, { 'content-type': TYPE, 'x-amzn-requestid': 'ID' }, '{"__type":"com.amazon.coral.service#InvalidSignatureException"}')
+    (response: ServerResponse) =>
+      answer(
+        response,
+        HOURS_MS,
+        400,
+        { 'content-type': TYPE, 'x-amzn-requestid': 'ID' },
+        '{"__type":"com.amazon.coral.service#InvalidSignatureException"}'
+      )
   ]
   for (const say of answers) {
     const { engine, clock } = await before(t)

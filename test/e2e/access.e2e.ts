@@ -11,7 +11,10 @@ t.test('the desk for everybody', async (t) => {
   const id = String(sample!['id']![0]!['value'])
   const name = String(sample!['title']![0]!['value'])
   const article = String(sample!['field_articles']![1]!['target_id'])
-  for (const field of [{ type: 'node', id: article, fieldName: 'title' }, { type: 'publisher_container', id, fieldName: 'field_page_count' }]) {
+  for (const field of [
+    { type: 'node', id: article, fieldName: 'title' },
+    { type: 'publisher_container', id, fieldName: 'field_page_count' }
+  ]) {
     const held = await client('carla').locks.acquire(field, { payload: 'x' })
     t.teardown(() => held.release())
   }
@@ -31,7 +34,10 @@ t.test('the desk for everybody', async (t) => {
         const title = await ben.locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
         await shows(anna.getByText(/^Ben is editing this/))
         await fieldOf(anna, 'Key').fill('daily-2026-11-18-late')
-        await until(async () => (await ben.locks.list({ type: 'publisher_container', id, fieldName: 'field_key' })).at(0)?.payload === 'daily-2026-11-18-late')
+        await until(
+          async () =>
+            (await ben.locks.list({ type: 'publisher_container', id, fieldName: 'field_key' })).at(0)?.payload === 'daily-2026-11-18-late'
+        )
         const key = await ben.locks.overwrite({ type: 'publisher_container', id, fieldName: 'field_key' })
         await shows(anna.getByText(/^Ben took over Key/))
         await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText(/taken over by Ben/))
@@ -63,14 +69,23 @@ t.test('the desk for everybody', async (t) => {
     const id = await edition('By keyboard', [4, 2])
     const anna = await seat(t, 'anna')
     const { keyboard } = anna
-    const focused = () => anna.evaluate('(({ tagName, textContent, ariaLabel, id }) => ({ tagName, id, name: ariaLabel ?? textContent.trim().replace(/\\s+/g, " ") }))(document.activeElement)') as Promise<{ tagName: string, id: string, name: string }>
+    const focused = () =>
+      anna.evaluate(
+        '(({ tagName, textContent, ariaLabel, id }) => ({ tagName, id, name: ariaLabel ?? textContent.trim().replace(/\\s+/g, " ") }))(document.activeElement)'
+      ) as Promise<{ tagName: string; id: string; name: string }>
     /** Presses Tab until something has the focus, as it has to be seen to. */
-    async function tabTo (name: string | RegExp): Promise<void> {
+    async function tabTo(name: string | RegExp): Promise<void> {
       for (let presses = 0; presses < 60; presses++) {
         await keyboard.press('Tab')
         const now = await focused()
         if (typeof name === 'string' ? now.name === name || now.id === name : name.test(now.name)) {
-          t.equal(await anna.evaluate('(({ outlineStyle, outlineWidth, boxShadow }) => (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none")(getComputedStyle(document.activeElement))'), true, `${now.name || now.id} shows the focus`)
+          t.equal(
+            await anna.evaluate(
+              '(({ outlineStyle, outlineWidth, boxShadow }) => (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none")(getComputedStyle(document.activeElement))'
+            ),
+            true,
+            `${now.name || now.id} shows the focus`
+          )
           return
         }
       }
@@ -99,15 +114,30 @@ t.test('the desk for everybody', async (t) => {
     await tabTo('Save changes')
     await keyboard.press('Enter')
     await shows(anna.getByText('Saved.'))
-    t.match((await client('x').editions.read(id)).edition, { title: [{ value: 'By keyboard alone' }], field_articles: [{ target_id: 2 }, { target_id: 4 }] })
+    t.match((await client('x').editions.read(id)).edition, {
+      title: [{ value: 'By keyboard alone' }],
+      field_articles: [{ target_id: 2 }, { target_id: 4 }]
+    })
 
-    await anna.evaluate('spoken = []; new MutationObserver(() => { spoken.push({ text: said.textContent, at: performance.now() }) }).observe(said, { childList: true })')
-    const [held, other] = await Promise.all(['title', 'field_page_count'].map((fieldName) => client('ben').locks.acquire({ type: 'publisher_container', id, fieldName })))
+    await anna.evaluate(
+      'spoken = []; new MutationObserver(() => { spoken.push({ text: said.textContent, at: performance.now() }) }).observe(said, { childList: true })'
+    )
+    const [held, other] = await Promise.all(
+      ['title', 'field_page_count'].map((fieldName) => client('ben').locks.acquire({ type: 'publisher_container', id, fieldName }))
+    )
     await shows(anna.getByText(/^Ben is editing this/).nth(1))
-    const spoken = await anna.evaluate('spoken') as Array<{ text: string, at: number }>
-    for (const label of ['Title', 'Page count']) t.ok(spoken.some(({ text }) => text.includes(`Ben is editing ${label}`)), 'who does not see it hears it')
+    const spoken = (await anna.evaluate('spoken')) as Array<{ text: string; at: number }>
+    for (const label of ['Title', 'Page count']) {
+      t.ok(
+        spoken.some(({ text }) => text.includes(`Ben is editing ${label}`)),
+        'who does not see it hears it'
+      )
+    }
     const together = spoken.filter(({ at }) => at - spoken[0]!.at < 50)
-    t.ok(together.every(({ text }, index) => index === 0 || text.startsWith(together[index - 1]!.text)), 'no text is cut off by the next')
+    t.ok(
+      together.every(({ text }, index) => index === 0 || text.startsWith(together[index - 1]!.text)),
+      'no text is cut off by the next'
+    )
     await other!.release()
     await keyboard.press('Control+Home')
     await anna.getByRole('heading', { level: 1 }).focus()
@@ -122,16 +152,21 @@ t.test('the desk for everybody', async (t) => {
   t.test('the colours of a system and a zoom of 400 % leave everything to be seen', async (t) => {
     const anna = await seat(t, 'anna', { forcedColors: 'active', viewport: { width: 320, height: 256 } })
     await openEdition(anna, id, name)
-    const style = (selector: string, property: string, pseudo?: string) => anna.evaluate(`getComputedStyle(document.querySelector('${selector}')${pseudo ? `, '${pseudo}'` : ''}).${property}`)
+    const style = (selector: string, property: string, pseudo?: string) =>
+      anna.evaluate(`getComputedStyle(document.querySelector('${selector}')${pseudo ? `, '${pseudo}'` : ''}).${property}`)
     const field = '[data-field="title"]'
     const toggle = anna.getByRole('switch').first()
-    const looks = async () => [await style('[role="switch"]', 'backgroundColor'), await style('[role="switch"]', 'backgroundColor', '::before'), await toggle.isChecked()]
+    const looks = async () => [
+      await style('[role="switch"]', 'backgroundColor'),
+      await style('[role="switch"]', 'backgroundColor', '::before'),
+      await toggle.isChecked()
+    ]
     const [free, before] = [await style(field, 'borderLeftColor'), await looks()]
     await press(toggle)
     const after = await looks()
     before.forEach((one, index) => t.not(one, after[index]))
     await fieldOf(anna, 'Title').focus()
-    await until(async () => await style(field, 'borderLeftColor') !== free)
+    await until(async () => (await style(field, 'borderLeftColor')) !== free)
     t.equal(free, await style('body', 'backgroundColor'), 'a field that is not held has no bar')
     t.equal(await style('.savebar', 'position'), 'static', 'it takes no height from what is read')
     const input = '[data-field="field_key"] input'

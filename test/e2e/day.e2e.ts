@@ -13,19 +13,21 @@ const search = (page: Page) => page.getByRole('searchbox', { name: 'Search artic
 const SIZE = { viewport: { width: 1000, height: 720 } }
 
 /** Takes a picture of what the day has come to. */
-const picture = (page: Page, nth: number, what: string) => page.screenshot({ path: join(PICTURES, `day-${nth}-${what}.png`), caret: 'initial' })
+const picture = (page: Page, nth: number, what: string) =>
+  page.screenshot({ path: join(PICTURES, `day-${nth}-${what}.png`), caret: 'initial' })
 
 t.test('two editors make an edition, fill it, order it at once, ask for a field, take it over, lose a tab, and publish it', async (t) => {
   const { url, seat, client } = await newsroom(t)
   const { editions, locks } = client('looker')
-  const inOrder = (page: Page, ids: number[]) => until(async () => isDeepStrictEqual(await order(page).locator('.title').allTextContents(), ids.map(articleOf)))
+  const inOrder = (page: Page, ids: number[]) =>
+    until(async () => isDeepStrictEqual(await order(page).locator('.title').allTextContents(), ids.map(articleOf)))
   const articlesOf = async (id: string) => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id'])
   const [anna, ben] = [await seat(t, 'anna', SIZE), await seat(t, 'ben', SIZE)]
 
   await press(anna.getByRole('link', { name: 'New edition' }))
   await shows(anna.getByRole('heading', { level: 1, name: 'New edition' }))
   const key = anna.getByRole('textbox', { name: /^Key/ })
-  await until(async () => await key.inputValue() === 'daily-2026-11-20')
+  await until(async () => (await key.inputValue()) === 'daily-2026-11-20')
   t.equal(await fieldOf(anna, 'Title').inputValue(), 'Friday, 20 November 2026')
   await picture(anna, 1, 'make')
   await fieldOf(anna, 'Title').fill('')
@@ -36,7 +38,12 @@ t.test('two editors make an edition, fill it, order it at once, ask for a field,
   await press(button(anna, 'Make it'))
   await shows(anna.getByRole('heading', { level: 1, name: 'The long day' }))
   const id = /editions\/(\w+)$/.exec(anna.url())![1]!
-  t.match((await editions.read(id)).edition, { field_key: [{ value: 'daily-2026-11-20' }], field_publisher_edition_type: [{ value: 'daily' }], status: [{ value: false }], field_articles: [] })
+  t.match((await editions.read(id)).edition, {
+    field_key: [{ value: 'daily-2026-11-20' }],
+    field_publisher_edition_type: [{ value: 'daily' }],
+    status: [{ value: false }],
+    field_articles: []
+  })
 
   await openEdition(ben, id, 'The long day')
   await press(ben.getByRole('link', { name: 'Find the first one' }))
@@ -47,22 +54,28 @@ t.test('two editors make an edition, fill it, order it at once, ask for a field,
   await inOrder(anna, [9])
   await search(ben).fill('')
   await shows(found(ben).getByText('place 1'))
-  await until(async () => await found(ben).count() === 8)
+  await until(async () => (await found(ben).count()) === 8)
 
   const held = await client('carla').locks.acquire({ type: 'node', id: '41', fieldName: 'title' }, { payload: 'x' })
   await anna.getByRole('heading', { level: 1 }).focus()
   await anna.keyboard.press('/')
   await anna.keyboard.type(articleOf(41))
   await shows(found(anna).getByText(articleOf(41)))
-  await until(async () => await found(anna).count() === 1)
+  await until(async () => (await found(anna).count()) === 1)
   await shows(found(anna).getByText('Carla is in it'))
   await shows(found(anna).getByText(/^in /))
   await picture(anna, 2, 'fill')
   await drag(found(anna).first(), order(anna).first())
   await inOrder(anna, [41, 9])
-  for (const page of [anna, ben]) await shows(order(page).filter({ hasText: articleOf(41) }).getByRole('img', { name: 'Carla' }))
+  for (const page of [anna, ben]) {
+    await shows(
+      order(page)
+        .filter({ hasText: articleOf(41) })
+        .getByRole('img', { name: 'Carla' })
+    )
+  }
   await search(anna).fill(articleOf(4))
-  await until(async () => await found(anna).count() === 1)
+  await until(async () => (await found(anna).count()) === 1)
   await anna.getByRole('spinbutton', { name: 'At place' }).fill('2')
   await press(button(found(anna), `Add ${articleOf(4)}`))
   for (const page of [anna, ben]) await inOrder(page, [41, 4, 9])
@@ -102,10 +115,10 @@ t.test('two editors make an edition, fill it, order it at once, ask for a field,
   await shows(again.getByText('The long day of the bridge').first())
   await picture(again, 5, 'crash')
   await press(button(again, /^Restore .*Title$/).first())
-  await until(async () => await fieldOf(again, 'Title').inputValue() === 'The long day of the bridge')
+  await until(async () => (await fieldOf(again, 'Title').inputValue()) === 'The long day of the bridge')
   await press(button(again, 'Save changes'))
   for (const page of [anna, again]) await shows(page.getByRole('heading', { level: 1, name: 'The long day of the bridge' }))
-  await until(async () => await noteOf() === undefined)
+  await until(async () => (await noteOf()) === undefined)
 
   await press(button(anna, 'Publish'))
   const panel = anna.getByRole('region', { name: 'Publish?' })
@@ -121,16 +134,16 @@ t.test('two editors make an edition, fill it, order it at once, ask for a field,
   await shows(panel.getByText('Not saved yet'))
   await press(button(panel, 'Save first'))
   await hides(panel.getByText('Not saved yet'))
-  await until(async () => await button(panel, 'Publish now').getAttribute('aria-disabled') === 'false')
+  await until(async () => (await button(panel, 'Publish now').getAttribute('aria-disabled')) === 'false')
   await press(button(panel, 'Publish now'))
   await hides(panel)
-  await until(async () => await anna.getByRole('status').textContent() === 'Published.')
+  await until(async () => (await anna.getByRole('status').textContent()) === 'Published.')
   t.match((await editions.read(id)).edition, { status: [{ value: true }], field_key: [{ value: 'the-long-day' }] })
   for (const page of [anna, again]) await shows(page.getByText('Published', { exact: true }))
 
   await press(button(again, 'Unpublish'))
   await press(button(again, 'Unpublish now'))
-  await until(async () => await again.getByRole('status').textContent() === 'Not published any more.')
+  await until(async () => (await again.getByRole('status').textContent()) === 'Not published any more.')
   await shows(anna.getByText('Not published', { exact: true }))
   t.match((await editions.read(id)).edition, { status: [{ value: false }] })
   t.strictSame((await locks.list({ type: 'publisher_container', id })).length, 0)
@@ -147,7 +160,11 @@ t.test('four editors who save four fields at once all succeed', async (t) => {
   }
   await Promise.all(pages.map((page) => press(button(page, 'Save changes'))))
   for (const page of pages) await shows(page.getByText('Saved.'))
-  t.match((await client('looker').editions.read(id)).edition, { title: [{ value: 'Typed by 0' }], field_key: [{ value: 'typed-by-1' }], field_link: [{ uri: 'https://paper.example/3' }] })
+  t.match((await client('looker').editions.read(id)).edition, {
+    title: [{ value: 'Typed by 0' }],
+    field_key: [{ value: 'typed-by-1' }],
+    field_link: [{ uri: 'https://paper.example/3' }]
+  })
 })
 
 t.test('a field that Drupal forbids is marked and closed, and the rest is saved without it', async (t) => {
@@ -164,7 +181,7 @@ t.test('a field that Drupal forbids is marked and closed, and the rest is saved 
   await shows(anna.getByRole('heading', { level: 1, name: 'The allowed' }))
   t.match((await client('looker').editions.read(id)).edition, { title: [{ value: 'The allowed' }] })
   await press(button(anna, 'Revert Internal note'))
-  await until(async () => await fieldOf(anna, 'Internal note').inputValue() === '')
+  await until(async () => (await fieldOf(anna, 'Internal note').inputValue()) === '')
 })
 
 t.test('yesterday’s edition is duplicated, with its articles', async (t) => {
@@ -180,10 +197,17 @@ t.test('yesterday’s edition is duplicated, with its articles', async (t) => {
   const { edition } = await editions.read(id)
   const of = (name: string, from = edition) => from[name]!.map((item) => item['target_id'] ?? item['value'])
   // The editor may see, and so refer to, five of the six.
-  t.strictSame(of('field_articles'), of('field_articles', before).filter((article) => article !== 120))
-  t.match(edition, { status: [{ value: false }], field_key: [{ value: 'daily-2026-11-20' }], field_publication_date: [{ value: '2026-11-20' }] })
+  t.strictSame(
+    of('field_articles'),
+    of('field_articles', before).filter((article) => article !== 120)
+  )
+  t.match(edition, {
+    status: [{ value: false }],
+    field_key: [{ value: 'daily-2026-11-20' }],
+    field_publication_date: [{ value: '2026-11-20' }]
+  })
   await press(anna.getByRole('link', { name: 'Duplicate' }))
-  await until(async () => await anna.getByRole('textbox', { name: /^Key/ }).inputValue() === 'daily-2026-11-21')
+  await until(async () => (await anna.getByRole('textbox', { name: /^Key/ }).inputValue()) === 'daily-2026-11-21')
 })
 
 t.test('what is new is everybody’s', async (t) => {

@@ -41,37 +41,40 @@ t.test('two editors at one edition', async (t) => {
     t.match(await lockOf(id), { userData: { uid: 'anna' } })
   })
 
-  t.test('what is typed is kept in the lock; after a takeover its writer learns of it at once, finds the text kept, and gets it back', async (t) => {
-    const id = await edition('Harbour bridge')
-    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
-    for (const page of [anna, ben]) await openEdition(page, id, 'Harbour bridge')
-    await fieldOf(anna, 'Title').fill('Harbour bridge to open on Monday')
-    await until(async () => (await lockOf(id))?.payload === 'Harbour bridge to open on Monday')
-    await press(button(ben, 'Take over Title'))
-    await shows(ben.getByText('You are editing this'))
-    t.equal(await fieldOf(ben, 'Title').inputValue(), 'Harbour bridge', 'he begins with what is saved')
-    await shows(anna.getByText('Ben took over Title. What you had typed is under Kept drafts.'))
-    await shows(anna.getByText(/^Ben is editing this since/))
-    t.equal(await fieldOf(anna, 'Title').isEditable(), false)
-    t.match(await lockOf(id), { userData: { uid: 'ben' } })
+  t.test(
+    'what is typed is kept in the lock; after a takeover its writer learns of it at once, finds the text kept, and gets it back',
+    async (t) => {
+      const id = await edition('Harbour bridge')
+      const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+      for (const page of [anna, ben]) await openEdition(page, id, 'Harbour bridge')
+      await fieldOf(anna, 'Title').fill('Harbour bridge to open on Monday')
+      await until(async () => (await lockOf(id))?.payload === 'Harbour bridge to open on Monday')
+      await press(button(ben, 'Take over Title'))
+      await shows(ben.getByText('You are editing this'))
+      t.equal(await fieldOf(ben, 'Title').inputValue(), 'Harbour bridge', 'he begins with what is saved')
+      await shows(anna.getByText('Ben took over Title. What you had typed is under Kept drafts.'))
+      await shows(anna.getByText(/^Ben is editing this since/))
+      t.equal(await fieldOf(anna, 'Title').isEditable(), false)
+      t.match(await lockOf(id), { userData: { uid: 'ben' } })
 
-    await ben.keyboard.press('End')
-    await ben.keyboard.type(' opens')
-    await press(button(ben, 'Save changes'))
-    await shows(ben.getByText('Saved.'))
-    await shows(anna.getByRole('heading', { level: 1, name: 'Harbour bridge opens' }))
-    const kept = anna.getByRole('region', { name: 'Kept drafts' })
-    await shows(kept.getByText('Harbour bridge to open on Monday'))
-    await shows(kept.getByText(/taken over by Ben/))
-    await press(button(kept, 'Restore the draft of Title'))
-    t.equal(await fieldOf(anna, 'Title').inputValue(), 'Harbour bridge to open on Monday')
-    await until(async () => (await lockOf(id))?.userData.uid === 'anna')
-    await press(button(anna, 'Save changes'))
-    await shows(ben.getByRole('heading', { level: 1, name: 'Harbour bridge to open on Monday' }))
-    t.match((await looker.editions.read(id)).edition, { title: [{ value: 'Harbour bridge to open on Monday' }] })
-    await hides(kept.getByText('taken over by Ben'))
-    await until(async () => (await client('anna').locks.drafts({ type: 'publisher_container', id })).length === 0)
-  })
+      await ben.keyboard.press('End')
+      await ben.keyboard.type(' opens')
+      await press(button(ben, 'Save changes'))
+      await shows(ben.getByText('Saved.'))
+      await shows(anna.getByRole('heading', { level: 1, name: 'Harbour bridge opens' }))
+      const kept = anna.getByRole('region', { name: 'Kept drafts' })
+      await shows(kept.getByText('Harbour bridge to open on Monday'))
+      await shows(kept.getByText(/taken over by Ben/))
+      await press(button(kept, 'Restore the draft of Title'))
+      t.equal(await fieldOf(anna, 'Title').inputValue(), 'Harbour bridge to open on Monday')
+      await until(async () => (await lockOf(id))?.userData.uid === 'anna')
+      await press(button(anna, 'Save changes'))
+      await shows(ben.getByRole('heading', { level: 1, name: 'Harbour bridge to open on Monday' }))
+      t.match((await looker.editions.read(id)).edition, { title: [{ value: 'Harbour bridge to open on Monday' }] })
+      await hides(kept.getByText('taken over by Ben'))
+      await until(async () => (await client('anna').locks.drafts({ type: 'publisher_container', id })).length === 0)
+    }
+  )
 
   t.test('who types is displaced in the midst of a word; not a letter of it is lost', async (t) => {
     const id = await edition('The typed one')
@@ -104,10 +107,16 @@ t.test('two editors at one edition', async (t) => {
     const id = await edition('Large letters', [4])
     const anna = await seat(t, 'anna')
     await openEdition(anna, id, 'Large letters')
-    const sizes = () => anna.evaluate("[...new Set([...document.querySelectorAll('body, main *')].map((element) => Number.parseFloat(getComputedStyle(element).fontSize)))]") as Promise<number[]>
+    const sizes = () =>
+      anna.evaluate(
+        "[...new Set([...document.querySelectorAll('body, main *')].map((element) => Number.parseFloat(getComputedStyle(element).fontSize)))]"
+      ) as Promise<number[]>
     const before = await sizes()
     await anna.evaluate("document.documentElement.style.fontSize = '200%'")
-    t.strictSame(await sizes(), before.map((size) => 2 * size))
+    t.strictSame(
+      await sizes(),
+      before.map((size) => 2 * size)
+    )
   })
 
   t.test('a tab that is closed lets go of its field', async (t) => {
@@ -137,7 +146,7 @@ t.test('two editors at one edition', async (t) => {
     t.equal(await fieldOf(again, 'Title').inputValue(), 'The fifth, typed')
     await press(button(again, 'Save changes'))
     await shows(again.getByText('Saved.'))
-    await until(async () => await lockOf(id) === undefined)
+    await until(async () => (await lockOf(id)) === undefined)
     t.match((await looker.editions.read(id)).edition, { title: [{ value: 'The fifth, typed' }] })
   })
 
@@ -167,7 +176,7 @@ t.test('two editors at one edition', async (t) => {
     await shows(anna.getByText('You had typed “Rubbish”'))
     await press(button(anna, 'Discard what you had typed in Title'))
     await hides(anna.getByText('You had typed “'))
-    await until(async () => await lockOf(id) === undefined)
+    await until(async () => (await lockOf(id)) === undefined)
   })
 
   t.test('the focus stays with the field that something was decided of, and with a reader who has gone elsewhere', async (t) => {
@@ -240,7 +249,10 @@ t.test('two editors at one edition', async (t) => {
     await openEdition(anna, id, 'The eighth')
     const [number, date] = [anna.getByLabel(/^Page count/), anna.getByLabel(/^Publication date/)]
     const problem = anna.getByText('This is not complete: finish it, or empty it.')
-    for (const [box, keys, finished] of [[number, ['End', 'e'], '48'], [date, ['ArrowRight', 'Backspace'], '2026-11-20']] as const) {
+    for (const [box, keys, finished] of [
+      [number, ['End', 'e'], '48'],
+      [date, ['ArrowRight', 'Backspace'], '2026-11-20']
+    ] as const) {
       await box.focus()
       for (const key of keys) await anna.keyboard.press(key)
       await shows(problem)
@@ -253,7 +265,10 @@ t.test('two editors at one edition', async (t) => {
     }
     await press(button(anna, 'Save changes'))
     await shows(anna.getByText('Saved.'))
-    t.match((await looker.editions.read(id)).edition, { field_page_count: [{ value: 48 }], field_publication_date: [{ value: '2026-11-20' }] })
+    t.match((await looker.editions.read(id)).edition, {
+      field_page_count: [{ value: 48 }],
+      field_publication_date: [{ value: '2026-11-20' }]
+    })
     await date.focus()
     for (const key of ['Backspace', 'ArrowRight', 'Backspace', 'ArrowRight', 'Backspace']) await anna.keyboard.press(key)
     await press(button(anna, 'Save changes'))
@@ -267,21 +282,37 @@ t.test('what has the focus is never behind the bars, however small the window', 
   const id = await edition('The focus', [4, 2, 9, 11])
   const anna = await seat(t, 'anna')
   await openEdition(anna, id, 'The focus')
-  for (const name of ['title', 'field_key', 'field_price', 'field_page_count', 'field_rating', 'field_internal_note', 'field_description']) await anna.locator(`#field-${name}`).fill('1')
+  for (const name of [
+    'title',
+    'field_key',
+    'field_price',
+    'field_page_count',
+    'field_rating',
+    'field_internal_note',
+    'field_description'
+  ]) {
+    await anna.locator(`#field-${name}`).fill('1')
+  }
   await press(button(anna, 'Save changes'))
   await shows(anna.getByText(/^Not saved: Drupal does not let you change Internal note/))
-  for (const [width, height] of [[1280, 900], [640, 500], [320, 568]] as const) {
+  for (const [width, height] of [
+    [1280, 900],
+    [640, 500],
+    [320, 568]
+  ] as const) {
     await anna.setViewportSize({ width, height })
     await anna.getByRole('heading', { level: 1 }).focus()
     const behind = new Set<unknown>()
     for (const key of [...Array(60).fill('Tab'), ...Array(60).fill('Shift+Tab')]) {
       await anna.keyboard.press(key)
-      behind.add(await anna.evaluate(`(() => {
+      behind.add(
+        await anna.evaluate(`(() => {
         const { activeElement: element } = document
         const { left, top, width, height } = element.getBoundingClientRect()
         const bar = document.elementFromPoint(left + width / 2, top + height / 2)?.closest('.bar, .savebar')
         return bar?.contains(element) === false ? element.id || element.ariaLabel || element.textContent : ''
-      })()`))
+      })()`)
+      )
     }
     t.strictSame([...behind], [''], `${width} x ${height}`)
   }
@@ -294,7 +325,8 @@ t.test('on paper an edition has its whole texts, its order by number, and nothin
   const anna = await seat(t, 'anna')
   await openEdition(anna, id, 'On paper')
   const text = anna.getByRole('textbox', { name: 'Description' })
-  const isWhole = () => text.evaluate((box: unknown) => (box as Record<string, number>)['scrollHeight']! <= (box as Record<string, number>)['clientHeight']!)
+  const isWhole = () =>
+    text.evaluate((box: unknown) => (box as Record<string, number>)['scrollHeight']! <= (box as Record<string, number>)['clientHeight']!)
   t.equal(await isWhole(), false)
   await anna.emulateMedia({ media: 'print' })
   t.equal(await isWhole(), true)
@@ -304,7 +336,15 @@ t.test('on paper an edition has its whole texts, its order by number, and nothin
 })
 
 t.test('times are those of the site, wherever the reader is', async (t) => {
-  const model = join(t.testdir({ 'model.json': JSON.stringify({ ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), timeZone: 'Europe/Berlin' }) }), 'model.json')
+  const model = join(
+    t.testdir({
+      'model.json': JSON.stringify({
+        ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')),
+        timeZone: 'Europe/Berlin'
+      })
+    }),
+    'model.json'
+  )
   const { seat, edition, client } = await newsroom(t, { CONTENT_MODEL: model })
   const id = await edition('The hour')
   const { editions } = client('looker')
@@ -338,12 +378,14 @@ t.test('a range is shown, and saved, with both ends', async (t) => {
       sent.push(own)
       run = own[0]
     }
-    const answer = own ? await route.fetch({ method: 'GET', headers: {} }) : await route.fetch({ ...(Object.keys(body).length > 0 && { postData: body }) })
-    await route.fulfill({ response: answer, json: { ...await answer.json(), field_run: [run] } })
+    const answer = own
+      ? await route.fetch({ method: 'GET', headers: {} })
+      : await route.fetch({ ...(Object.keys(body).length > 0 && { postData: body }) })
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), field_run: [run] } })
   })
   await openEdition(anna, id, 'The range')
   const [from, to] = [anna.getByLabel('Run, from'), anna.getByLabel('Run, to')]
-  await until(async () => await from.inputValue() === '2026-11-18')
+  await until(async () => (await from.inputValue()) === '2026-11-18')
   t.equal(await to.inputValue(), '2026-11-20')
   await accessibleAnywhere(t, anna, 'a range')
   await press(to)
@@ -354,7 +396,7 @@ t.test('a range is shown, and saved, with both ends', async (t) => {
   await to.fill('')
   await shows(anna.getByText('This is not complete: finish it, or empty it.'))
   await anna.keyboard.press('Escape')
-  await until(async () => await to.inputValue() === '2026-11-20')
+  await until(async () => (await to.inputValue()) === '2026-11-20')
   await anna.keyboard.press('Backspace')
   await shows(anna.getByText('This is not complete: finish it, or empty it.'))
   t.equal(await to.evaluate('document.activeElement.validity.badInput'), true, 'what was typed stands')
@@ -398,7 +440,8 @@ t.test('no letter of the form of a new edition is lost, in a crash, in a reload 
     await shows(button(page, 'Make it'))
   }
   const kept = (page: Page) => page.getByRole('region', { name: 'Kept drafts' })
-  const stored = async (page: Page) => await page.evaluate('Object.values(localStorage).map((json) => JSON.parse(json).payload).sort()') as string[]
+  const stored = async (page: Page) =>
+    (await page.evaluate('Object.values(localStorage).map((json) => JSON.parse(json).payload).sort()')) as string[]
   await form(anna)
   const other = await anna.context().newPage()
   await form(other)

@@ -9,30 +9,55 @@ const project = projectWith(t)
 const room = await newsroom(t)
 
 /** An example in a page of its own, as a user has it. */
-async function opened (t: Test, { url, browser }: Newsroom, script: string, name: string, id: string) {
+async function opened(t: Test, { url, browser }: Newsroom, script: string, name: string, id: string) {
   const page = await seated(t, browser)
   const wrong: unknown[] = []
   page.on('pageerror', (error) => wrong.push(error))
-  t.teardown(() => { if (wrong.length > 0) throw wrong[0] })
+  t.teardown(() => {
+    if (wrong.length > 0) throw wrong[0]
+  })
   const user = { uid: name.toLowerCase(), name }
-  await page.route(`${url}/example`, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>An example</title><div id="place"></div>' }))
+  await page.route(`${url}/example`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>An example</title><div id="place"></div>' })
+  )
   await page.goto(`${url}/example`)
-  await page.addScriptTag({ type: 'module', content: `${script}\nwindow.leave = mount(document.getElementById('place'), ${JSON.stringify({ user, entityType: 'publisher_container', id })})` })
+  await page.addScriptTag({
+    type: 'module',
+    content: `${script}\nwindow.leave = mount(document.getElementById('place'), ${JSON.stringify({ user, entityType: 'publisher_container', id })})`
+  })
   await shows(page.getByText('live', { exact: true }))
   return page
 }
 
 for (const path of addExamples(project)) {
   t.test(`${basename(path)}: a field is locked while it has the focus, kept as it is typed, and stored`, async (t) => {
-    const { outputFiles } = await build({ entryPoints: [path], bundle: true, write: false, format: 'esm', jsx: 'automatic', preserveSymlinks: false, define: { 'process.env.NODE_ENV': '"development"', __VUE_OPTIONS_API__: 'true', __VUE_PROD_DEVTOOLS__: 'false', __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false' } })
+    const { outputFiles } = await build({
+      entryPoints: [path],
+      bundle: true,
+      write: false,
+      format: 'esm',
+      jsx: 'automatic',
+      preserveSymlinks: false,
+      define: {
+        'process.env.NODE_ENV': '"development"',
+        __VUE_OPTIONS_API__: 'true',
+        __VUE_PROD_DEVTOOLS__: 'false',
+        __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false'
+      }
+    })
     // What a module exports stands for itself once it is in the page.
-    const script = outputFiles[0]!.text.replace(/^export \{\s*(?:(\w+) as )?mount\s*\};?$/m, (_whole, name?: string) => name ? `const mount = ${name};` : '')
+    const script = outputFiles[0]!.text.replace(/^export \{\s*(?:(\w+) as )?mount\s*\};?$/m, (_whole, name?: string) =>
+      name ? `const mount = ${name};` : ''
+    )
     const before = `Before ${basename(path)}`
     const id = await room.edition(before)
     const { locks, editions } = room.client('looker')
     const title = { type: 'publisher_container', id, fieldName: 'title' }
     const textInLock = async () => (await locks.list(title)).map(({ userData, payload }) => [userData.name, payload])
-    const [anna, ben] = await Promise.all(['Anna', 'Ben'].map((name) => opened(t, room, script, name, id))) as [Awaited<ReturnType<typeof opened>>, Awaited<ReturnType<typeof opened>>]
+    const [anna, ben] = (await Promise.all(['Anna', 'Ben'].map((name) => opened(t, room, script, name, id)))) as [
+      Awaited<ReturnType<typeof opened>>,
+      Awaited<ReturnType<typeof opened>>
+    ]
     const [annas, bens] = [anna.getByLabel('Title'), ben.getByLabel('Title')]
 
     await annas.focus()
@@ -67,6 +92,6 @@ for (const path of addExamples(project)) {
     t.strictSame(await textInLock(), [['Anna', 'Typed, and not stored']], 'a typed text stays in its lock')
     const again = await opened(t, room, script, 'Anna', id)
     await again.getByLabel('Title').focus()
-    await until(async () => await again.getByLabel('Title').inputValue() === 'Typed, and not stored')
+    await until(async () => (await again.getByLabel('Title').inputValue()) === 'Typed, and not stored')
   })
 }

@@ -8,50 +8,55 @@ t.test('a formatted text is written without its source', async (t) => {
   const { seat, edition, client } = await newsroom(t)
 
   /** An edition with this description. */
-  async function editionWith (title: string, value: string): Promise<string> {
+  async function editionWith(title: string, value: string): Promise<string> {
     const id = await edition(title)
     const { etag } = await client('maker').editions.read(id)
     await client('maker').editions.update(id, { field_description: [{ value, format: 'basic_html' }] }, { ifMatch: etag })
     return id
   }
   const saved = async (id: string) => (await client('maker').editions.read(id)).edition['field_description']?.[0]?.['value']
-  const isSaved = (id: string, value: string) => until(async () => await saved(id) === value)
+  const isSaved = (id: string, value: string) => until(async () => (await saved(id)) === value)
 
-  t.test('a text that was reverted within the editor comes back by the key that undoes, and what was typed since before that', async (t) => {
-    const id = await editionWith('Reverted', '<p>Saved</p>')
-    const page = await seat(t, 'anna')
-    await openEdition(page, id, 'Reverted')
-    await press(button(page, 'Formatted Description'))
-    const text = fieldOf(page, 'Description')
-    const reads = (words: string) => shows(text.getByText(words, { exact: true }))
-    await press(text.getByText('Saved'))
-    await page.keyboard.press('End')
-    await page.keyboard.type(', and typed')
-    await page.keyboard.press('Escape')
-    await reads('Saved')
-    await page.keyboard.press('Control+z')
-    await reads('Saved, and typed')
-    await page.keyboard.press('Control+y')
-    await reads('Saved')
-    await page.keyboard.press('Control+End')
-    await page.keyboard.type('!')
-    await page.keyboard.press('Control+z')
-    await reads('Saved')
-    await page.keyboard.press('Control+z')
-    await reads('Saved, and typed')
-    await page.keyboard.press('Control+Shift+z')
-    await reads('Saved')
-    await page.keyboard.press('Control+z')
-    await page.keyboard.press('Control+s')
-    await isSaved(id, '<p>Saved, and typed</p>')
-  })
+  t.test(
+    'a text that was reverted within the editor comes back by the key that undoes, and what was typed since before that',
+    async (t) => {
+      const id = await editionWith('Reverted', '<p>Saved</p>')
+      const page = await seat(t, 'anna')
+      await openEdition(page, id, 'Reverted')
+      await press(button(page, 'Formatted Description'))
+      const text = fieldOf(page, 'Description')
+      const reads = (words: string) => shows(text.getByText(words, { exact: true }))
+      await press(text.getByText('Saved'))
+      await page.keyboard.press('End')
+      await page.keyboard.type(', and typed')
+      await page.keyboard.press('Escape')
+      await reads('Saved')
+      await page.keyboard.press('Control+z')
+      await reads('Saved, and typed')
+      await page.keyboard.press('Control+y')
+      await reads('Saved')
+      await page.keyboard.press('Control+End')
+      await page.keyboard.type('!')
+      await page.keyboard.press('Control+z')
+      await reads('Saved')
+      await page.keyboard.press('Control+z')
+      await reads('Saved, and typed')
+      await page.keyboard.press('Control+Shift+z')
+      await reads('Saved')
+      await page.keyboard.press('Control+z')
+      await page.keyboard.press('Control+s')
+      await isSaved(id, '<p>Saved, and typed</p>')
+    }
+  )
 
   t.test('bold, headings, lists, a link and undo, by keys and by tools', async (t) => {
     const id = await editionWith('Formats', `<p class="lead">First</p>${MEDIA}`)
     const page = await seat(t, 'anna')
     await openEdition(page, id, 'Formats')
     const requests: string[] = []
-    page.on('request', (request) => { requests.push(request.url()) })
+    page.on('request', (request) => {
+      requests.push(request.url())
+    })
     const text = fieldOf(page, 'Description')
     t.equal(await text.inputValue(), `<p class="lead">First</p>${MEDIA}`, 'the source, until the editor is asked for')
     await press(button(page, 'Formatted Description'))
@@ -99,10 +104,17 @@ t.test('a formatted text is written without its source', async (t) => {
     await page.keyboard.press('Alt+F10')
     await page.keyboard.press('End')
     await page.keyboard.press('ArrowLeft')
-    t.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Undo typing', 'the tools are one stop of Tab, with arrows between them')
+    t.equal(
+      await page.evaluate('document.activeElement.getAttribute("aria-label")'),
+      'Undo typing',
+      'the tools are one stop of Tab, with arrows between them'
+    )
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+s')
-    await isSaved(id, `<p class="lead">First and <strong>bold</strong>, <em>slanted</em></p><h2>Head</h2><ul><li>one</li><li><a href="/node/12">two</a></li></ul>${MEDIA}`)
+    await isSaved(
+      id,
+      `<p class="lead">First and <strong>bold</strong>, <em>slanted</em></p><h2>Head</h2><ul><li>one</li><li><a href="/node/12">two</a></li></ul>${MEDIA}`
+    )
 
     await press(button(page, 'Formatted Description'))
     const source = page.locator('textarea#field-field_description')
@@ -118,7 +130,8 @@ t.test('a formatted text is written without its source', async (t) => {
     const text = fieldOf(page, 'Description')
     await press(text.locator('p'))
     await page.keyboard.press('End')
-    const hostile = '<p style="color:red" onclick="x()">pasted <b>bold</b><script>document.title = "script"</script><img src="x" onerror="y"></p><p><a href="javascript:z()">no</a> <a href="https://a.example/">link</a></p>'
+    const hostile =
+      '<p style="color:red" onclick="x()">pasted <b>bold</b><script>document.title = "script"</script><img src="x" onerror="y"></p><p><a href="javascript:z()">no</a> <a href="https://a.example/">link</a></p>'
     await page.evaluate(`{
       const clipboardData = new DataTransfer()
       clipboardData.setData('text/html', ${JSON.stringify(hostile)})
@@ -126,7 +139,9 @@ t.test('a formatted text is written without its source', async (t) => {
     }`)
     await shows(text.getByText('link'))
     await page.keyboard.press('Control+s')
-    await until(async () => /<p>Before ?pasted <b>bold<\/b><\/p><p>no <a href="https:\/\/a.example\/">link<\/a><\/p>/.test(String(await saved(id))))
+    await until(async () =>
+      /<p>Before ?pasted <b>bold<\/b><\/p><p>no <a href="https:\/\/a.example\/">link<\/a><\/p>/.test(String(await saved(id)))
+    )
   })
 
   t.test('a text that would not stay as it is is shown as its source, with the reason', async (t) => {
@@ -154,7 +169,7 @@ t.test('a formatted text is written without its source', async (t) => {
     const text = fieldOf(page, 'Description')
     await press(text.locator('p'))
     await shows(other.getByText(/Anna is editing/))
-    await until(async () => await fieldOf(other, 'Description').getAttribute('aria-readonly') === 'true')
+    await until(async () => (await fieldOf(other, 'Description').getAttribute('aria-readonly')) === 'true')
     await page.keyboard.press('End')
     const typed = ' and every letter of a line that nobody has saved'
     await page.keyboard.type(typed)

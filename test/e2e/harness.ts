@@ -61,25 +61,39 @@ export interface Newsroom {
  * test ends. A page that throws, breaks its Content-Security-Policy, loads anything but from here, or moves under a press,
  * fails its test.
  */
-export async function newsroom (t: Test, env: Record<string, string> = {}): Promise<Newsroom> {
+export async function newsroom(t: Test, env: Record<string, string> = {}): Promise<Newsroom> {
   if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: run test/e2e/install-chromium.sh, or set CHROMIUM`)
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const CMS_URL = await cms.listen()
   const cwd = emptyDirectory(t)
-  async function start (PORT: string) {
+  async function start(PORT: string) {
     // On a slow machine no lock ends in the midst of a test.
     const quoin = runNode(t, DEV, {
-      cwd, env: { PORT, LOG_LEVEL: 'warn', SHUTDOWN_GRACE_MS: '1000', CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', LOCK_LEASE_SECONDS: '0', ...env }
+      cwd,
+      env: {
+        PORT,
+        LOG_LEVEL: 'warn',
+        SHUTDOWN_GRACE_MS: '1000',
+        CMS_URL,
+        CMS_AUTH: 'basic',
+        CMS_USER: 'editor',
+        CMS_PASSWORD: 'editor',
+        EVENTS_POLL_MS: '100',
+        LOCK_LEASE_SECONDS: '0',
+        ...env
+      }
     })
     return { ...quoin, url: (await quoin.says(/Quoin listens on (\S+)/))[1]! }
   }
   let running = await start('0')
   const { url } = running
-  async function stop () {
+  async function stop() {
     running.child.kill('SIGTERM')
     await running.ended
-    return async () => { running = await start(new URL(url).port) }
+    return async () => {
+      running = await start(new URL(url).port)
+    }
   }
   // Chromium's sandbox does not work for root, as which CI runs; it shows nothing but this service.
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
@@ -87,16 +101,35 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
 
   const client = (name: string) => createClient({ url, user: { uid: name, name: name.charAt(0).toUpperCase() + name.slice(1) } })
 
-  async function seat (t: Test, name: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options })
+  async function seat(t: Test, name: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+      ...options
+    })
     context.setDefaultTimeout(PATIENCE_MS)
     await context.addInitScript({ content: MOVED })
     const wrong: string[] = []
-    context.on('console', (message) => { if (message.type() === 'error' && !EXPECTED.test(message.text())) wrong.push(message.text()) })
-    context.on('weberror', (error) => { wrong.push(String(error.error().stack)) })
-    context.on('request', (request) => { if (!request.url().startsWith('data:') && ![url, CMS_URL].includes(new URL(request.url()).origin)) wrong.push(`it asked for ${request.url()}`) })
+    context.on('console', (message) => {
+      if (message.type() === 'error' && !EXPECTED.test(message.text())) wrong.push(message.text())
+    })
+    context.on('weberror', (error) => {
+      wrong.push(String(error.error().stack))
+    })
+    context.on('request', (request) => {
+      if (!request.url().startsWith('data:') && ![url, CMS_URL].includes(new URL(request.url()).origin)) {
+        wrong.push(`it asked for ${request.url()}`)
+      }
+    })
     t.teardown(async () => {
-      if (!t.passing()) await Promise.all(context.pages().map((page, index) => page.screenshot({ path: join(PICTURES, `failed: ${t.name.slice(0, 80)}, ${name} ${index}.png`) })))
+      if (!t.passing()) {
+        await Promise.all(
+          context
+            .pages()
+            .map((page, index) => page.screenshot({ path: join(PICTURES, `failed: ${t.name.slice(0, 80)}, ${name} ${index}.png`) }))
+        )
+      }
       await context.close()
       if (wrong.length > 0) throw new Error(`${name}'s page:\n${wrong.join('\n')}`)
     })
@@ -106,7 +139,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
     return page
   }
 
-  async function edition (title: string, articles: number[] = []): Promise<string> {
+  async function edition(title: string, articles: number[] = []): Promise<string> {
     const { edition } = await client('maker').editions.create('daily', {
       title: [{ value: title }],
       field_key: [{ value: title.toLowerCase().replaceAll(/\W+/g, '-') }],
@@ -120,14 +153,18 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
 }
 
 /** Opens an edition in a page, and waits until its lock board is live. */
-export async function openEdition (page: Page, id: string, title: string): Promise<void> {
+export async function openEdition(page: Page, id: string, title: string): Promise<void> {
   await page.goto(`${page.url().split('#')[0]}#/editions/${id}`)
   await page.getByRole('heading', { level: 1, name: title }).waitFor()
   await page.getByText('live', { exact: true }).waitFor()
 }
 
 /** What the sample site's articles are called. */
-const titles = new Map(newspaper().entities.filter(({ type }) => type === 'node--article').map(({ id, fields }) => [id, String(fields!['title'])]))
+const titles = new Map(
+  newspaper()
+    .entities.filter(({ type }) => type === 'node--article')
+    .map(({ id, fields }) => [id, String(fields!['title'])])
+)
 export const articleOf = (id: number): string => titles.get(id)!
 
 /** A field of an edition, by what it is called. */
@@ -139,10 +176,11 @@ export const rows = (page: Page): Locator => page.getByRole('list', { name: 'Edi
 export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name })
 
 /** Presses as a hand does, for a while. */
-export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> => what.click({ delay: PRESS_MS, ...options })
+export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> =>
+  what.click({ delay: PRESS_MS, ...options })
 
 /** Drags one thing onto another as a hand does. */
-export async function drag (from: Locator, to: Locator, delay = PRESS_MS): Promise<void> {
+export async function drag(from: Locator, to: Locator, delay = PRESS_MS): Promise<void> {
   const { mouse } = from.page()
   await from.hover()
   await mouse.down()
@@ -152,20 +190,23 @@ export async function drag (from: Locator, to: Locator, delay = PRESS_MS): Promi
 }
 
 /** Waits until it is there to be seen. */
-export async function shows (what: Locator): Promise<void> {
-  await what.first().waitFor({ state: 'visible' }).catch(async (error: Error) => {
-    throw new Error(`${error.message}\nThe page says:\n${await what.page().locator('body').innerText().catch(String)}`)
-  })
+export async function shows(what: Locator): Promise<void> {
+  await what
+    .first()
+    .waitFor({ state: 'visible' })
+    .catch(async (error: Error) => {
+      throw new Error(`${error.message}\nThe page says:\n${await what.page().locator('body').innerText().catch(String)}`)
+    })
 }
 
 /** Waits until it is not to be seen any more. */
-export async function hides (what: Locator): Promise<void> {
+export async function hides(what: Locator): Promise<void> {
   await what.first().waitFor({ state: 'hidden' })
 }
 
 /** Waits until something holds. */
-export async function until (holds: () => Promise<unknown>): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE_MS; !await holds();) {
+export async function until(holds: () => Promise<unknown>): Promise<void> {
+  for (const deadline = Date.now() + PATIENCE_MS; !(await holds());) {
     if (Date.now() > deadline) throw new Error(`never came: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

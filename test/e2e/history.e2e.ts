@@ -28,16 +28,27 @@ t.test('the history of an edition', async (t) => {
     await press(button(saved, /^Put back what stood before/))
     await shows(saved.getByText('What is saved now is replaced'))
     await anna.keyboard.press('Escape')
-    await until(async () => await saved.getByRole('group').count() === 0)
+    await until(async () => (await saved.getByRole('group').count()) === 0)
     t.match(await anna.evaluate('document.activeElement.textContent'), /Put back what stood before/, 'the focus goes back')
     await anna.keyboard.press('Enter')
     await shows(saved.getByRole('group', { name: 'Put back Title?' }))
-    await until(async () => await anna.evaluate('document.activeElement.textContent') === 'Put it back')
+    await until(async () => (await anna.evaluate('document.activeElement.textContent')) === 'Put it back')
     await accessibleAnywhere(t, anna, 'the question')
     await anna.keyboard.press('Enter')
-    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The bridge opens on Monday at noon')
-    t.equal(await client('ben').editions.read(id).then(({ edition }) => edition['title']![0]!['value']), 'The bridge opens on Monday at noon')
-    await until(async () => await anna.locator('#said').textContent().then((said) => /put back|shown/.test(said!)))
+    await until(async () => (await fieldOf(anna, 'Title').inputValue()) === 'The bridge opens on Monday at noon')
+    t.equal(
+      await client('ben')
+        .editions.read(id)
+        .then(({ edition }) => edition['title']![0]!['value']),
+      'The bridge opens on Monday at noon'
+    )
+    await until(
+      async () =>
+        await anna
+          .locator('#said')
+          .textContent()
+          .then((said) => /put back|shown/.test(said!))
+    )
     await shows(entry(/You\s*Put back/))
 
     const order = entry('Running order changed')
@@ -45,12 +56,15 @@ t.test('the history of an edition', async (t) => {
     await shows(order.getByText('The whole order is replaced'))
     await press(button(order, 'Put it back'))
     await shows(anna.locator('.order').getByText(articleOf(2)))
-    t.strictSame((await client('ben').editions.read(id)).edition['field_articles']!.map(({ target_id: article }) => article), [4, 2, 9])
+    t.strictSame(
+      (await client('ben').editions.read(id)).edition['field_articles']!.map(({ target_id: article }) => article),
+      [4, 2, 9]
+    )
 
     await accessibleAnywhere(t, anna, 'the history')
     await button(history, 'Close the history').focus()
     await anna.keyboard.press('Escape')
-    await until(async () => await history.count() === 0)
+    await until(async () => (await history.count()) === 0)
     t.equal(await anna.evaluate('document.activeElement.id'), 'to-journal')
   })
 
@@ -62,18 +76,48 @@ t.test('the history of an edition', async (t) => {
     await button(anna, 'History').focus()
     await anna.keyboard.press('Enter')
     const entries = anna.locator('.entries > li')
-    await until(async () => await entries.count() === 20)
+    await until(async () => (await entries.count()) === 20)
     await button(anna, 'Older').focus()
     await anna.keyboard.press('Enter')
-    await until(async () => await entries.count() === 22)
-    await until(async () => await anna.evaluate('document.activeElement.closest(".entries > li")?.previousElementSibling?.parentElement.children.length') === 22)
+    await until(async () => (await entries.count()) === 22)
+    await until(
+      async () =>
+        (await anna.evaluate('document.activeElement.closest(".entries > li")?.previousElementSibling?.parentElement.children.length')) ===
+        22
+    )
     t.equal(await button(anna, 'Older').count(), 0)
 
     const by = { uid: null, name: null }
     const data: JournalEntry[] = [
-      { id: 'c'.repeat(16), at: new Date().toISOString(), by: { uid: 'carla', name: 'Carla' }, kind: 'update', fields: { title: { before: [{ value: 'A' }], after: [{ value: 'B' }] } }, outcome: 'uncertain', etag: null },
-      { id: `${'c'.repeat(16)}.before`, at: '2026-11-19T11:15:30.000Z', by, kind: 'outside', fields: {}, outcome: 'saved', etag: null, between: ['2026-11-19T10:15:30.000Z', '2026-11-19T11:15:30.000Z'] },
-      { id: 'b'.repeat(16), at: '2026-11-19T10:15:30.000Z', by: { uid: 'carla', name: 'Carla' }, kind: 'takeover', from: { uid: 'ben', name: 'Ben' }, fields: { title: {} }, outcome: 'saved', etag: null }
+      {
+        id: 'c'.repeat(16),
+        at: new Date().toISOString(),
+        by: { uid: 'carla', name: 'Carla' },
+        kind: 'update',
+        fields: { title: { before: [{ value: 'A' }], after: [{ value: 'B' }] } },
+        outcome: 'uncertain',
+        etag: null
+      },
+      {
+        id: `${'c'.repeat(16)}.before`,
+        at: '2026-11-19T11:15:30.000Z',
+        by,
+        kind: 'outside',
+        fields: {},
+        outcome: 'saved',
+        etag: null,
+        between: ['2026-11-19T10:15:30.000Z', '2026-11-19T11:15:30.000Z']
+      },
+      {
+        id: 'b'.repeat(16),
+        at: '2026-11-19T10:15:30.000Z',
+        by: { uid: 'carla', name: 'Carla' },
+        kind: 'takeover',
+        from: { uid: 'ben', name: 'Ben' },
+        fields: { title: {} },
+        outcome: 'saved',
+        etag: null
+      }
     ]
     await anna.route('**/journal?*', (route) => route.fulfill({ json: { data, meta: { next: null } } }))
     await press(button(anna, 'Close the history'))

@@ -23,11 +23,19 @@ t.test('the desk in the language of its reader', async (t) => {
       const page = await context.newPage()
       const line = (key: TextKey): string => String(texts[key])
       /** No line of English is to be seen that the language says otherwise. */
-      async function speaks (what: string): Promise<void> {
-        const foreign = (Object.keys(en) as TextKey[]).filter((key) => typeof en[key] === 'string' && isTelling(en[key] as string) && !Object.values(texts).includes(en[key] as string)).map((key) => en[key] as string)
+      async function speaks(what: string): Promise<void> {
+        const foreign = (Object.keys(en) as TextKey[])
+          .filter((key) => typeof en[key] === 'string' && isTelling(en[key] as string) && !Object.values(texts).includes(en[key] as string))
+          .map((key) => en[key] as string)
         const seen = (await page.locator('body').innerText()).split('\n').map((text) => text.trim())
-        const names = await page.evaluate('[...document.querySelectorAll("[aria-label], [title], [placeholder]")].flatMap((one) => [one.ariaLabel, one.title, one.placeholder])') as Array<string | null>
-        t.strictSame(foreign.filter((text) => seen.includes(text) || names.includes(text)), [], `${what} is in ${language}`)
+        const names = (await page.evaluate(
+          '[...document.querySelectorAll("[aria-label], [title], [placeholder]")].flatMap((one) => [one.ariaLabel, one.title, one.placeholder])'
+        )) as Array<string | null>
+        t.strictSame(
+          foreign.filter((text) => seen.includes(text) || names.includes(text)),
+          [],
+          `${what} is in ${language}`
+        )
         await accessible(t, page, `${what} in ${language}`)
       }
 
@@ -37,9 +45,15 @@ t.test('the desk in the language of its reader', async (t) => {
       t.equal(await page.locator('html').getAttribute('lang'), language)
       await speaks('the list')
       await page.setViewportSize({ width: 320, height: 900 })
-      const row = page.getByRole('list', { name: line('editionsFound') }).getByRole('listitem').first()
+      const row = page
+        .getByRole('list', { name: line('editionsFound') })
+        .getByRole('listitem')
+        .first()
       const [date, status] = await Promise.all([row.locator('.when small'), row.locator('.pill')].map((one) => one.boundingBox()))
-      t.ok(date!.y + date!.height <= status!.y || date!.x + date!.width <= status!.x, 'nothing of a row stands over the rest in a narrow window')
+      t.ok(
+        date!.y + date!.height <= status!.y || date!.x + date!.width <= status!.x,
+        'nothing of a row stands over the rest in a narrow window'
+      )
       await page.setViewportSize({ width: 1280, height: 900 })
 
       await page.goto(`${url}/desk?as=anna#/editions/${id}`)

@@ -25,7 +25,7 @@ t.test('the list of editions', async (t) => {
     await shows(anna.getByText('1–20 of 26 editions'))
     t.ok((await rows(anna).getByRole('link').allTextContents()).every((title) => /october/i.test(title)))
     await anna.getByRole('combobox', { name: 'Status' }).selectOption('Not published')
-    await until(async () => (await rows(anna).getByText('Not published').count()) === await rows(anna).count())
+    await until(async () => (await rows(anna).getByText('Not published').count()) === (await rows(anna).count()))
     await anna.getByRole('combobox', { name: 'Type' }).selectOption('Special Editions')
     await shows(anna.getByText('No editions match.'))
     await press(anna.getByRole('link', { name: 'Show all' }))
@@ -40,7 +40,11 @@ t.test('the list of editions', async (t) => {
     const anna = await seat(t, 'anna')
     const [page] = [await client('x').editions.search({ limit: 1 }).next()]
     const [newest] = page.value!.editions
-    const held = await client('ben').locks.acquire({ type: 'publisher_container', id: String(newest!['id']![0]!['value']), fieldName: 'title' })
+    const held = await client('ben').locks.acquire({
+      type: 'publisher_container',
+      id: String(newest!['id']![0]!['value']),
+      fieldName: 'title'
+    })
     await anna.reload()
     await shows(rows(anna).first().getByRole('img', { name: 'Ben' }))
     await press(rows(anna).first().getByRole('link'))
@@ -75,7 +79,13 @@ t.test('the list of editions', async (t) => {
   t.test('an address that is none of an edition says so, and leads back', async (t) => {
     const anna = await seat(t, 'anna')
     const page = anna.url().split('#')[0]
-    for (const [hash, id] of [['#/editions/abc', 'abc'], ['#/editions/a b', 'a b'], ['#/editions/%zz', '%zz'], [`#/editions/${'x'.repeat(5000)}`, `${'x'.repeat(60)}…`], ['#/new?from=x', 'x']]) {
+    for (const [hash, id] of [
+      ['#/editions/abc', 'abc'],
+      ['#/editions/a b', 'a b'],
+      ['#/editions/%zz', '%zz'],
+      [`#/editions/${'x'.repeat(5000)}`, `${'x'.repeat(60)}…`],
+      ['#/new?from=x', 'x']
+    ]) {
       await anna.goto(`${page}${hash}`)
       await shows(anna.getByText(`There is no edition “${id}”: an edition has a number or a UUID`))
       await until(() => anna.evaluate('document.activeElement.textContent === "This edition cannot be shown"'))

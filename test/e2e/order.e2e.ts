@@ -12,7 +12,12 @@ t.test('the running order', async (t) => {
   const { editions, locks } = client('looker')
   const saved = async (id: string) => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id'])
   const isSaved = (id: string, ...ids: number[]) => until(async () => isDeepStrictEqual(await saved(id), ids))
-  const shown = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem').locator('.title').allTextContents()
+  const shown = (page: Page) =>
+    page
+      .getByRole('region', { name: /^Running order/ })
+      .getByRole('listitem')
+      .locator('.title')
+      .allTextContents()
   const inOrder = (page: Page, ...ids: number[]) => until(async () => isDeepStrictEqual(await shown(page), named(...ids)))
   const order = { type: 'publisher_container', fieldName: 'field_articles' }
 
@@ -33,9 +38,11 @@ t.test('the running order', async (t) => {
     const top = async (what: Locator) => (await what.boundingBox())!.y
     for (const width of [320, 640, 1280]) {
       await anna.setViewportSize({ width, height: 900 })
-      const tops = await Promise.all([rows.first(), anna.getByRole('searchbox', { name: 'Search articles' }), anna.getByLabel('Title', { exact: true })].map(top))
+      const tops = await Promise.all(
+        [rows.first(), anna.getByRole('searchbox', { name: 'Search articles' }), anna.getByLabel('Title', { exact: true })].map(top)
+      )
       t.ok(tops[0]! < tops[1]! && tops[0]! < tops[2]!, `the order stands first at ${width} px: ${tops.join()}`)
-      t.ok(await top(button(anna, 'Undo')) < 900, 'and the way back is in sight')
+      t.ok((await top(button(anna, 'Undo'))) < 900, 'and the way back is in sight')
     }
     await drag(rows.nth(0), rows.nth(2))
     await inOrder(anna, 9, 2, 4, 11)
@@ -47,7 +54,10 @@ t.test('the running order', async (t) => {
     t.strictSame(await locks.list({ ...order, id }), [])
     const opened = anna.waitForEvent('popup')
     const asked: string[] = []
-    await anna.context().route('**/node/4', (route) => { asked.push(route.request().url()); return route.fulfill({ body: 'Drupal' }) })
+    await anna.context().route('**/node/4', (route) => {
+      asked.push(route.request().url())
+      return route.fulfill({ body: 'Drupal' })
+    })
     await press(anna.getByRole('link', { name: articleOf(4) }))
     await (await opened).getByText('Drupal').waitFor()
     t.match(asked, [/\/node\/4$/], 'an article opens in Drupal, in a tab of its own')
@@ -76,7 +86,12 @@ t.test('the running order', async (t) => {
     await anna.keyboard.press('Control+z')
     await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
 
-    for (const [keys, last] of [['300', 'Enter'], ['5', 'Escape'], ['x', 'Enter'], ['7', 'Tab']] as const) {
+    for (const [keys, last] of [
+      ['300', 'Enter'],
+      ['5', 'Escape'],
+      ['x', 'Enter'],
+      ['7', 'Tab']
+    ] as const) {
       await press(placeOf(4))
       await anna.keyboard.type(keys)
       // What others do leaves the box, and what is typed, where it is.
@@ -85,7 +100,9 @@ t.test('the running order', async (t) => {
       if (keys === '5') t.equal(await box(4).inputValue(), '5')
       await anna.keyboard.press(last)
       await hides(box(4))
-      if (last !== 'Tab') await until(() => anna.evaluate(`document.activeElement.closest('li').textContent.includes(${JSON.stringify(articleOf(4))})`))
+      if (last !== 'Tab') {
+        await until(() => anna.evaluate(`document.activeElement.closest('li').textContent.includes(${JSON.stringify(articleOf(4))})`))
+      }
     }
     await inOrder(anna, 21, 9, 2, 11, 7, 13, 15, 16, 17, 18, 19, 4)
   })
@@ -115,11 +132,14 @@ t.test('the running order', async (t) => {
     await accessibleAnywhere(t, anna, 'a search with images and sections')
     const title = await rows.nth(0).locator('b').textContent()
     await press(rows.nth(0).getByRole('button', { name: /^Add / }))
-    const added = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem').nth(1)
+    const added = anna
+      .getByRole('region', { name: /^Running order/ })
+      .getByRole('listitem')
+      .nth(1)
     await shows(added.getByText(title!))
     await shows(added.getByText((await sections())[0]!, { exact: true }))
     await anna.getByRole('searchbox', { name: 'Search articles' }).fill(title!)
-    await until(async () => await rows.count() === 1)
+    await until(async () => (await rows.count()) === 1)
     t.strictSame([await sections(), asked.length], [[(await added.locator('.section').textContent())!], 1])
   })
 
@@ -139,7 +159,7 @@ t.test('the running order', async (t) => {
     await Promise.all([anna, ben].map((page) => page.keyboard.press('Alt+Home')))
     await until(async () => (await saved(id)).slice(2).join() === '4,9,11,7')
     const first = await saved(id)
-    for (const page of [anna, ben]) await inOrder(page, ...first as number[])
+    for (const page of [anna, ben]) await inOrder(page, ...(first as number[]))
     t.strictSame(first.slice(0, 2).sort(), [13, 2], 'both are in front')
     await anna.keyboard.press('Control+z')
     for (const page of [anna, ben]) await inOrder(page, 13, 4, 9, 2, 11, 7)
@@ -153,7 +173,7 @@ t.test('the running order', async (t) => {
     await shows(mover(anna, 9, 'up'))
     const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
     /** Ben inserts one before all others, which the page learns and does not show yet. */
-    async function insert (article: number): Promise<void> {
+    async function insert(article: number): Promise<void> {
       const read = anna.waitForResponse(new RegExp(`/api/collection/${id}$`))
       await client('ben').editions.arrange(id, [{ op: 'insert', article: { target_id: article }, at: 'start' }])
       await (await read).finished()

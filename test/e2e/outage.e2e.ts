@@ -9,7 +9,9 @@ t.test('while the CMS is down', async (t) => {
   await anna.goto(`${anna.url().split('#')[0]}#/editions/${id}`)
   await shows(anna.getByRole('heading', { level: 1, name: 'Before the storm' }))
   cms.settings.maintenance = true
-  t.teardown(() => { cms.settings.maintenance = false })
+  t.teardown(() => {
+    cms.settings.maintenance = false
+  })
 
   t.test('lists and editions are shown as they were, and said to be', async () => {
     await anna.reload()
@@ -27,7 +29,10 @@ t.test('while the CMS is down', async (t) => {
     for (const page of [anna, ben]) await page.getByText('live', { exact: true }).waitFor()
     await fieldOf(anna, 'Title').fill('After the storm')
     await shows(ben.getByText(/^Anna is editing this/))
-    await until(async () => (await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.payload === 'After the storm')
+    await until(
+      async () =>
+        (await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.payload === 'After the storm'
+    )
     await press(button(anna, 'Save changes'))
     await shows(anna.getByText(/^Not saved: .*Your text is kept; save again later\.$/))
     t.equal(await fieldOf(anna, 'Title').inputValue(), 'After the storm')

@@ -10,7 +10,8 @@ t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) 
   const ben = client('ben').locks
   const title = { type: 'publisher_container', fieldName: 'title' }
   const rows = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
-  const inOrder = (page: Page, ids: number[]) => until(async () => (await rows(page).locator('.title').allTextContents()).join() === ids.map(articleOf).join())
+  const inOrder = (page: Page, ids: number[]) =>
+    until(async () => (await rows(page).locator('.title').allTextContents()).join() === ids.map(articleOf).join())
 
   for (const delay of HANDS) {
     t.test(`by a hand that presses for ${delay} ms`, async (t) => {
@@ -26,7 +27,7 @@ t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) 
       const featured = anna.getByRole('switch', { name: /^Featured/ })
       const before = await featured.isChecked()
       await press(featured, { delay })
-      await until(async () => await featured.isChecked() !== before)
+      await until(async () => (await featured.isChecked()) !== before)
       await press(fieldOf(anna, 'Key'), { delay })
       await until(async () => (await fieldOf(anna, 'Key').evaluate('document.activeElement.id')) === 'field-field_key')
 
@@ -39,14 +40,15 @@ t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) 
       await press(button(anna, 'Save changes'), { delay })
       await shows(anna.getByText('Saved.'))
       t.match((await client('looker').editions.read(id)).edition, {
-        field_featured: [{ value: !before }], field_articles: [2, 11, 4, 9].map((id) => ({ target_id: id }))
+        field_featured: [{ value: !before }],
+        field_articles: [2, 11, 4, 9].map((id) => ({ target_id: id }))
       })
     })
   }
 })
 
 /** Presses, and lets something be done by others before the release. */
-async function during<T> (page: Page, act: () => Promise<T>): Promise<T> {
+async function during<T>(page: Page, act: () => Promise<T>): Promise<T> {
   await page.getByRole('heading', { level: 1 }).hover()
   await page.mouse.down()
   const result = await act()
@@ -64,18 +66,22 @@ t.test('nothing moves under a press of any kind, whatever others do meanwhile', 
   let nth = 0
 
   /** Each of these makes something be seen, or go. */
-  async function news (): Promise<void> {
+  async function news(): Promise<void> {
     nth++
     await Promise.all([
       edition(`News ${nth}`),
       ben.editions.update(id, { field_page_count: [{ value: nth }], field_price: [{ value: String(nth) }] }),
       ben.editions.arrange(id, [{ op: 'move', article: { target_id: 11 }, at: nth % 2 === 0 ? 'start' : 'end' }]),
-      ben.locks.overwrite({ ...own, fieldName: 'field_key' }, { payload: `ben-${nth}` }).then((lock) => nth % 2 === 0 ? lock.release() : undefined),
-      carla.locks.overwrite({ type: 'node', id: '4', fieldName: 'title' }, { payload: 'x' }).then((lock) => nth % 2 === 0 ? lock.release() : undefined),
+      ben.locks
+        .overwrite({ ...own, fieldName: 'field_key' }, { payload: `ben-${nth}` })
+        .then((lock) => (nth % 2 === 0 ? lock.release() : undefined)),
+      carla.locks
+        .overwrite({ type: 'node', id: '4', fieldName: 'title' }, { payload: 'x' })
+        .then((lock) => (nth % 2 === 0 ? lock.release() : undefined)),
       ben.locks.ask({ ...own, fieldName: 'title' }).catch(() => {})
     ])
   }
-  async function pressDuring (what: Locator): Promise<void> {
+  async function pressDuring(what: Locator): Promise<void> {
     await what.hover()
     await anna.mouse.down()
     await news()

@@ -19,7 +19,11 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
   ].join('\n')
   const id = await edition('Preview')
   const { etag } = await client('maker').editions.read(id)
-  await client('maker').editions.update(id, { field_description: [{ value: '<p>A <em>first</em> text</p>', format: 'basic_html' }] }, { ifMatch: etag })
+  await client('maker').editions.update(
+    id,
+    { field_description: [{ value: '<p>A <em>first</em> text</p>', format: 'basic_html' }] },
+    { ifMatch: etag }
+  )
 
   for (const colorScheme of ['light', 'dark'] as const) {
     t.test(`in ${colorScheme} colours`, async (t) => {
@@ -29,7 +33,9 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
       context.setDefaultTimeout(30_000)
       const page = await context.newPage()
       const errors: Error[] = []
-      page.on('pageerror', (error) => { errors.push(error) })
+      page.on('pageerror', (error) => {
+        errors.push(error)
+      })
       await page.goto(`${url}/desk?as=anna`)
       await openEdition(page, id, 'Preview')
       const title = await page.title()
@@ -51,11 +57,16 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
       await shows(text.getByText('After & "all"'))
       await shows(text.getByText('bold'))
       await page.screenshot({ path: join(PICTURES, `preview-${colorScheme}.png`) })
-      for (const what of [text.getByRole('button', { name: 'Send it' }), text.getByText('Away'), text.getByText('Script')]) await press(what)
+      for (const what of [text.getByRole('button', { name: 'Send it' }), text.getByText('Away'), text.getByText('Script')]) {
+        await press(what)
+      }
       await shows(text.getByText('After & "all"'))
       await press(text.getByText('Elsewhere'))
       // What a press sets going takes a moment; a round through the service takes longer.
-      await until(async () => (await client('ben').locks.list({ type: 'publisher_container', id, fieldName: 'field_description' })).at(0)?.payload === hostile)
+      await until(
+        async () =>
+          (await client('ben').locks.list({ type: 'publisher_container', id, fieldName: 'field_description' })).at(0)?.payload === hostile
+      )
       const loads = cms.requestLines.filter((line) => line.includes('/loaded/'))
       t.strictSame([await page.title(), loads, errors, context.pages().length], [title, [], [], 1])
 

@@ -11,9 +11,10 @@ t.test('each thing that stands in the way of publishing is told by its name, and
   const [first] = sample!['field_articles']!.map((item) => Number(item['target_id']))
   await editions.update(id, { status: [{ value: false }] })
   const own = { type: 'publisher_container', id }
-  const lock = async (name: string, fieldName: string, payload?: string, at: { type: string, id: string } = own) => client(name).locks.acquire({ ...at, fieldName }, { ...(payload !== undefined && { payload }) })
+  const lock = async (name: string, fieldName: string, payload?: string, at: { type: string; id: string } = own) =>
+    client(name).locks.acquire({ ...at, fieldName }, { ...(payload !== undefined && { payload }) })
   /** A text that somebody had typed, and somebody else has taken the place of. */
-  async function draft (name: string, fieldName: string): Promise<void> {
+  async function draft(name: string, fieldName: string): Promise<void> {
     await lock(name, fieldName, `${name} typed this`)
     await (await client('cara').locks.overwrite({ ...own, fieldName })).release()
   }
@@ -35,11 +36,18 @@ t.test('each thing that stands in the way of publishing is told by its name, and
   await press(button(anna, 'Publish'))
   const panel = anna.getByRole('region', { name: 'Publish?' })
   const places: Array<[words: string, place: string]> = [
-    ['Ben is editing Price of the edition', 'field-field_price'], ['Ben is editing Featured of the edition', 'Take over Featured'],
-    ['Ben is editing Section of the edition', 'fixed'], ['Ben is editing field_hidden of the edition', 'board'], ['Ben is editing Running order of the edition', 'Take over Running order'],
-    [`Ben is editing title of ${articleOf(first!)}`, articleOf(first!)], ['You may not see No. 120, so it may be unpublished', hidden],
+    ['Ben is editing Price of the edition', 'field-field_price'],
+    ['Ben is editing Featured of the edition', 'Take over Featured'],
+    ['Ben is editing Section of the edition', 'fixed'],
+    ['Ben is editing field_hidden of the edition', 'board'],
+    ['Ben is editing Running order of the edition', 'Take over Running order'],
+    [`Ben is editing title of ${articleOf(first!)}`, articleOf(first!)],
+    ['You may not see No. 120, so it may be unpublished', hidden],
     ['Ben has opened Rating of the edition and typed nothing yet', 'field-field_rating'],
-    ['A text that Anna typed into Internal note of the edition is kept: it can be restored or discarded', 'Restore the draft of Internal note'],
+    [
+      'A text that Anna typed into Internal note of the edition is kept: it can be restored or discarded',
+      'Restore the draft of Internal note'
+    ],
     ['A text that Anna typed into Title of the edition is kept: it can be restored or discarded', 'Restore the draft of Title'],
     ['A text that Dora typed into Key of the edition is kept: it can be restored or discarded', 'field-field_key']
   ]
@@ -48,6 +56,8 @@ t.test('each thing that stands in the way of publishing is told by its name, and
   t.equal(await panel.getByRole('listitem').count(), places.length)
   for (const [words, place] of places) {
     await press(panel.getByRole('listitem').filter({ hasText: words }).getByRole('button'))
-    await until(() => anna.evaluate(`[document.activeElement.id, document.activeElement.textContent.trim()].includes(${JSON.stringify(place)})`))
+    await until(() =>
+      anna.evaluate(`[document.activeElement.id, document.activeElement.textContent.trim()].includes(${JSON.stringify(place)})`)
+    )
   }
 })

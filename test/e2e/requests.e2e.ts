@@ -5,7 +5,8 @@ import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } fr
 t.test('an editor asks the one who has a field for it', async (t) => {
   const { seat, edition, client } = await newsroom(t)
   const looker = client('looker')
-  const holderOf = async (id: string) => (await looker.locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.userData.uid
+  const holderOf = async (id: string) =>
+    (await looker.locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.userData.uid
 
   t.test('the holder sees who asks, hands over, and finds his text kept; the other one takes the field', async (t) => {
     const id = await edition('Harbour')
@@ -16,7 +17,7 @@ t.test('an editor asks the one who has a field for it', async (t) => {
     await button(ben, 'Ask for it Title').press('Enter')
     await shows(ben.getByText(/^asked \d\d:\d\d$/))
     await shows(anna.getByText('Ben asks for this'))
-    await until(async () => await anna.locator('#said').textContent() === 'Ben asks for Title.')
+    await until(async () => (await anna.locator('#said').textContent()) === 'Ben asks for Title.')
     await accessibleAnywhere(t, ben, 'a field that is asked for')
     await accessibleAnywhere(t, anna, 'a field that somebody asks for')
     await button(anna, 'Hand over Title, Ben').press('Enter')
@@ -74,7 +75,10 @@ t.test('an editor asks the one who has a field for it', async (t) => {
     await shows(anna.getByText('Ben asks for this'))
     await client('ben').locks.overwrite({ type: 'publisher_container', id, fieldName: 'title' })
     await shows(anna.getByText(/^Ben took over Title\./))
-    t.strictSame(await anna.evaluate('window.told'), ['Ferry: Ben asks for Title.', 'Ferry: Ben took over Title. What you had typed is under Kept drafts.'])
+    t.strictSame(await anna.evaluate('window.told'), [
+      'Ferry: Ben asks for Title.',
+      'Ferry: Ben took over Title. What you had typed is under Kept drafts.'
+    ])
   })
 
   t.test('a request that is put off leaves the field; it ends when its page closes, and when it is withdrawn', async (t) => {

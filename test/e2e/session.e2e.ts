@@ -59,7 +59,8 @@ t.test('with AUTH=drupal who has logged in again in another tab goes on in the p
   t.teardown(() => context.close())
   const other = await context.newPage()
   await other.goto(`${host}/session/token`)
-  const login = () => other.evaluate(`fetch('/user/login?_format=json', {
+  const login = () =>
+    other.evaluate(`fetch('/user/login?_format=json', {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'editor', pass: 'editor' })
   }).then((answer) => answer.json()).then((body) => body.logout_token)`)
   const token = await login()

@@ -16,20 +16,31 @@ const EDITABLE_MS = 5000
 const MOVE_MS = 5000
 
 /** A connection of 150 ms and 1.6 Mbit/s, with nothing in the browser's cache. @returns what was asked for, and how many bytes came */
-async function slow (page: Page): Promise<{ asked: string[], cached: string[], bytes: number }> {
+async function slow(page: Page): Promise<{ asked: string[]; cached: string[]; bytes: number }> {
   const seen = { asked: [] as string[], cached: [] as string[], bytes: 0 }
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
   await session.send('Network.clearBrowserCache')
-  await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 })
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 150,
+    downloadThroughput: 200_000,
+    uploadThroughput: 100_000
+  })
   const paths = new Map<string, string>()
   session.on('Network.requestWillBeSent', ({ requestId, request: { url, method } }) => {
     paths.set(requestId, new URL(url).pathname)
     if (url.startsWith('http')) seen.asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`)
   })
-  session.on('Network.requestServedFromCache', ({ requestId }) => { seen.cached.push(paths.get(requestId)!) })
-  session.on('Network.responseReceived', ({ response: { url, fromDiskCache } }) => { if (fromDiskCache) seen.cached.push(new URL(url).pathname) })
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => { seen.bytes += encodedDataLength })
+  session.on('Network.requestServedFromCache', ({ requestId }) => {
+    seen.cached.push(paths.get(requestId)!)
+  })
+  session.on('Network.responseReceived', ({ response: { url, fromDiskCache } }) => {
+    if (fromDiskCache) seen.cached.push(new URL(url).pathname)
+  })
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    seen.bytes += encodedDataLength
+  })
   return seen
 }
 
@@ -47,8 +58,15 @@ t.test('how fast the desk is', async (t) => {
     const ms = Math.round(Number(await (await page.waitForFunction('window.editableAt')).jsonValue()))
     t.comment(`editable after ${ms} ms: ${seen.asked.length} requests, ${seen.bytes} bytes: ${seen.asked.join(', ')}`)
     t.ok(ms < EDITABLE_MS, `${ms} ms`)
-    t.strictSame(seen.asked.filter((path) => /api\/(collection\/\d+|desk\/samples\/\d+)$/.test(path)).sort(), [`GET /api/collection/${id}`, `GET /api/desk/samples/${id}`], 'what was asked for early is asked for once')
-    t.ok(seen.asked.indexOf(`GET /api/collection/${id}`) < seen.asked.indexOf('GET /api/desk/names'), 'and before the script of the page runs')
+    t.strictSame(
+      seen.asked.filter((path) => /api\/(collection\/\d+|desk\/samples\/\d+)$/.test(path)).sort(),
+      [`GET /api/collection/${id}`, `GET /api/desk/samples/${id}`],
+      'what was asked for early is asked for once'
+    )
+    t.ok(
+      seen.asked.indexOf(`GET /api/collection/${id}`) < seen.asked.indexOf('GET /api/desk/names'),
+      'and before the script of the page runs'
+    )
     t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 3, 'the page, its script and its style sheet')
   })
 
@@ -69,15 +87,21 @@ t.test('how fast the desk is', async (t) => {
     const cached = new Set(cold.cached.slice(kept))
     const warm = cold.asked.slice(began).filter((path) => !cached.has(path.split(' ')[1]!.split('?')[0]!))
     t.comment(`warm: ${warm.join(', ')}`)
-    t.ok(warm.filter((path) => !/\/events|\/covers\/|total=1/.test(path)).length <= 3, 'and again by three; its total, who is at work and covers follow')
+    t.ok(
+      warm.filter((path) => !/\/events|\/covers\/|total=1/.test(path)).length <= 3,
+      'and again by three; its total, who is at work and covers follow'
+    )
   })
 
   t.test('a move among 300 articles is shown at once', async (t) => {
-    const id = await edition('Long', Array.from({ length: 316 }, (_, index) => 1 + index % 100).filter((article) => article % 20 !== 0))
+    const id = await edition(
+      'Long',
+      Array.from({ length: 316 }, (_, index) => 1 + (index % 100)).filter((article) => article % 20 !== 0)
+    )
     const anna = await seat(t, 'anna')
     await openEdition(anna, id, 'Long')
     await shows(anna.locator('[data-to="down"]').nth(150))
-    const times = await anna.evaluate(`(async () => {
+    const times = (await anna.evaluate(`(async () => {
       const times = []
       for (let n = 0; n < 7; n++) {
         const button = document.querySelectorAll('li[data-token]')[100 + n].querySelector('[data-to="down"]')
@@ -88,7 +112,7 @@ t.test('how fast the desk is', async (t) => {
         await new Promise((resolve) => setTimeout(resolve, 700))
       }
       return times.sort((a, b) => a - b)
-    })()`) as number[]
+    })()`)) as number[]
     t.comment(`shown after ${times.map(Math.round).join(', ')} ms`)
     t.ok(times[3]! < MOVE_MS, `${Math.round(times[3]!)} ms`)
   })

@@ -5,7 +5,7 @@ import { button, fieldOf, newsroom, press, shows, until } from './harness.ts'
 import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf, title } from './users.ts'
 
 /** A newsroom in which Anna's text is in the lock of a title. */
-async function annaAtWork (t: Test, lease: string) {
+async function annaAtWork(t: Test, lease: string) {
   const { url, browser, stop } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_LEASE_SECONDS: lease })
   const page = await seated(t, browser)
   await page.goto(`${url}/desk`)
@@ -16,7 +16,7 @@ async function annaAtWork (t: Test, lease: string) {
   await until(async () => (await textsOf(url, anna)).includes('In the lock'))
 
   /** Anna's token ends, and she types on. */
-  async function end (text: string): Promise<void> {
+  async function end(text: string): Promise<void> {
     await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
     await fieldOf(page, 'Title').fill(text)
     await shows(page.getByText('Your session has ended.'))
@@ -100,47 +100,54 @@ t.test('with LOCK_REFUSED_STATUS=200 the desk looks who is signed in after a ref
 })
 
 for (const { when, lease, answer } of OUTAGES) {
-  t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, when Ben signs in ${when} an outage`, async (t) => {
-    const { url, page, stop, end } = await annaAtWork(t, lease)
-    if (when !== 'after') await end('In the lock, and last words')
-    if (when === 'before') {
-      await signIn(page, ben)
+  t.test(
+    `with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, when Ben signs in ${when} an outage`,
+    async (t) => {
+      const { url, page, stop, end } = await annaAtWork(t, lease)
+      if (when !== 'after') await end('In the lock, and last words')
+      if (when === 'before') {
+        await signIn(page, ben)
+        await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
+      }
+      const start = await stop()
+      if (when === 'during') {
+        await signIn(page, ben)
+        await shows(page.getByText('The service cannot be reached.'))
+      }
+      if (when === 'after') {
+        await fieldOf(page, 'Title').fill('In the lock, and last words')
+        await shows(page.getByText(AWAY))
+      }
+      await start()
+      if (when === 'after') {
+        await until(async () => (await textsOf(url, anna)).includes('In the lock, and last words'))
+        await end('In the lock, and very last words')
+        await signIn(page, ben)
+      }
+
       await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
-    }
-    const start = await stop()
-    if (when === 'during') {
-      await signIn(page, ben)
-      await shows(page.getByText('The service cannot be reached.'))
-    }
-    if (when === 'after') {
-      await fieldOf(page, 'Title').fill('In the lock, and last words')
-      await shows(page.getByText(AWAY))
-    }
-    await start()
-    if (when === 'after') {
-      await until(async () => (await textsOf(url, anna)).includes('In the lock, and last words'))
-      await end('In the lock, and very last words')
-      await signIn(page, ben)
-    }
+      t.notMatch(await page.locator('body').innerText(), /last words/)
+      await leave(page, 'Go on as Ben', answer)
+      if (answer === 'accept') {
+        await shows(page.getByText('You are Ben'))
+        await shows(page.getByText('live', { exact: true }))
+        t.notMatch(await page.locator('body').innerText(), /very last words/)
+        await press(button(page, 'Sign out'))
+        await shows(page.getByRole('heading', { name: 'Who are you?' }))
+      }
+      t.strictSame(
+        await textsOf(url, ben),
+        [when === 'after' ? 'In the lock, and last words' : 'In the lock'],
+        'nothing has gone out under his name'
+      )
 
-    await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
-    t.notMatch(await page.locator('body').innerText(), /last words/)
-    await leave(page, 'Go on as Ben', answer)
-    if (answer === 'accept') {
-      await shows(page.getByText('You are Ben'))
-      await shows(page.getByText('live', { exact: true }))
-      t.notMatch(await page.locator('body').innerText(), /very last words/)
-      await press(button(page, 'Sign out'))
-      await shows(page.getByRole('heading', { name: 'Who are you?' }))
+      await signIn(page, anna)
+      if (answer === 'accept') {
+        await shows(page.getByText('You are Anna'))
+        await press(button(page, 'Restore the draft of Title'))
+      }
+      const last = when === 'after' ? 'In the lock, and very last words' : 'In the lock, and last words'
+      await until(async () => (await textsOf(url, anna)).includes(last))
     }
-    t.strictSame(await textsOf(url, ben), [when === 'after' ? 'In the lock, and last words' : 'In the lock'], 'nothing has gone out under his name')
-
-    await signIn(page, anna)
-    if (answer === 'accept') {
-      await shows(page.getByText('You are Anna'))
-      await press(button(page, 'Restore the draft of Title'))
-    }
-    const last = when === 'after' ? 'In the lock, and very last words' : 'In the lock, and last words'
-    await until(async () => (await textsOf(url, anna)).includes(last))
-  })
+  )
 }

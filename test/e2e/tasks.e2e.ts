@@ -10,8 +10,11 @@ t.test('three tasks take the keys and presses that docs/desk.md counts', async (
   await openEdition(anna, id, 'The tasks')
   await shows(button(anna, `Move ${articleOf(2)} up`))
   const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
-  const inOrder = (...ids: number[]) => until(async () => (await rows.locator('.title').allTextContents()).join() === ids.map(articleOf).join())
-  const keys = async (...keys: string[]) => { for (const key of keys) await anna.keyboard.press(key) }
+  const inOrder = (...ids: number[]) =>
+    until(async () => (await rows.locator('.title').allTextContents()).join() === ids.map(articleOf).join())
+  const keys = async (...keys: string[]) => {
+    for (const key of keys) await anna.keyboard.press(key)
+  }
   const found = anna.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
 
   await anna.getByRole('heading', { level: 1 }).focus()
@@ -26,7 +29,7 @@ t.test('three tasks take the keys and presses that docs/desk.md counts', async (
   await press(anna.getByRole('searchbox', { name: 'Search articles' }))
   await anna.keyboard.press('Control+a')
   await anna.keyboard.type(articleOf(11))
-  await until(async () => await found.count() === 1 && (await found.first().textContent())!.includes(articleOf(11)))
+  await until(async () => (await found.count()) === 1 && (await found.first().textContent())!.includes(articleOf(11)))
   await drag(found.first(), rows.nth(1))
   await inOrder(4, 11, 2)
   await press(button(anna, 'Undo'))
@@ -40,7 +43,7 @@ t.test('three tasks take the keys and presses that docs/desk.md counts', async (
   await until(isPublished)
   await press(button(anna, 'Unpublish'))
   await press(button(anna, 'Unpublish now'))
-  await until(async () => !await isPublished())
+  await until(async () => !(await isPublished()))
   await press(button(anna, 'Publish'))
   await shows(anna.getByText('Nothing stands in the way.'))
   await press(button(anna, 'Publish now'))

@@ -24,7 +24,7 @@ t.test("the README's two minutes at the desk go as they are told", async (t) => 
   await press(button(ben, 'Save changes'))
   await shows(anna.getByText(/^Ben took over Title/))
   await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText("Anna's headline"))
-  await until(async () => await fieldOf(anna, 'Title').inputValue() === "Ben's headline")
+  await until(async () => (await fieldOf(anna, 'Title').inputValue()) === "Ben's headline")
 
   // 4
   await hides(anna.getByText('is editing this'))
@@ -38,12 +38,15 @@ t.test("the README's two minutes at the desk go as they are told", async (t) => 
 
   // 5
   await press(button(again, `Move ${articleOf(9)} up`))
-  const order = ben.getByRole('region', { name: /^Running order/ }).getByRole('listitem').locator('.title')
+  const order = ben
+    .getByRole('region', { name: /^Running order/ })
+    .getByRole('listitem')
+    .locator('.title')
   await until(async () => (await order.allTextContents()).join() === [4, 9, 2].map(articleOf).join())
   await press(button(ben, `Move ${articleOf(4)} down`))
   const saved = async () => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id']).join()
-  await until(async () => await saved() === '9,4,2')
+  await until(async () => (await saved()) === '9,4,2')
   await press(button(again, 'Undo'))
-  await until(async () => await saved() === '4,2,9')
+  await until(async () => (await saved()) === '4,2,9')
   t.equal((await editions.read(id)).edition['title']![0]!['value'], "Ben's headline")
 })

@@ -20,18 +20,18 @@ export const OUTAGES = [
   { when: 'after', lease: '0', answer: 'accept' }
 ] as const
 
-export async function openSixty (page: Page, url: string): Promise<void> {
+export async function openSixty(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/desk#/editions/60`)
   await shows(page.getByText('live', { exact: true }))
 }
 
-export async function signIn (page: Page, { authorization }: { authorization: string }): Promise<void> {
+export async function signIn(page: Page, { authorization }: { authorization: string }): Promise<void> {
   await page.getByLabel('Access token').fill(authorization)
   await press(button(page, 'Sign in'))
 }
 
 /** Presses what leaves the page, and answers the browser's question. */
-export async function leave (page: Page, name: string, answer: 'accept' | 'dismiss'): Promise<void> {
+export async function leave(page: Page, name: string, answer: 'accept' | 'dismiss'): Promise<void> {
   const asked = page.waitForEvent('dialog')
   // The press is over only once the question is answered.
   const pressed = press(button(page, name), { noWaitAfter: true })
@@ -41,13 +41,13 @@ export async function leave (page: Page, name: string, answer: 'accept' | 'dismi
 }
 
 /** What a user would find in the lock of the title, and among the drafts. */
-export async function textsOf (url: string, user: { authorization: string }): Promise<string[]> {
+export async function textsOf(url: string, user: { authorization: string }): Promise<string[]> {
   const { locks } = createClient({ url, headers: () => user })
-  return [...await locks.list(title), ...await locks.drafts(title)].map(({ payload }) => payload ?? '')
+  return [...(await locks.list(title)), ...(await locks.drafts(title))].map(({ payload }) => payload ?? '')
 }
 
 /** Another tab of the page's browser, where somebody logs out of Drupal and somebody else in. */
-export async function otherTab (page: Page, host: string): Promise<(name: string) => Promise<void>> {
+export async function otherTab(page: Page, host: string): Promise<(name: string) => Promise<void>> {
   const other = await page.context().newPage()
   await other.goto(`${host}/session/token`)
   let token: unknown
@@ -60,30 +60,39 @@ export async function otherTab (page: Page, host: string): Promise<(name: string
 }
 
 /** Tells the page of a login in another tab, unless it notices by itself. */
-export async function tellOfLogin (page: Page): Promise<void> {
+export async function tellOfLogin(page: Page): Promise<void> {
   const told = button(page, 'I have logged in')
   await Promise.race([press(told), hides(told)])
 }
 
 /** The address at which Drupal and Quoin are on one host, as docs/desk.md has it; closed when the test ends. */
-export async function sharedHost (t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
+export async function sharedHost(t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
   const front = createServer((given, answer) => {
-    const onward = request((/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url, { method: given.method, headers: given.headers }, (from) => {
-      answer.writeHead(from.statusCode!, from.headers)
-      from.pipe(answer)
-      from.on('error', () => answer.destroy())
-    })
+    const onward = request(
+      (/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url,
+      { method: given.method, headers: given.headers },
+      (from) => {
+        answer.writeHead(from.statusCode!, from.headers)
+        from.pipe(answer)
+        from.on('error', () => answer.destroy())
+      }
+    )
     given.pipe(onward)
     answer.on('close', () => onward.destroy())
     onward.on('error', () => answer.destroy())
   })
-  await new Promise<void>((resolve) => { front.listen(0, '127.0.0.1', resolve) })
-  t.teardown(() => { front.closeAllConnections(); front.close() })
+  await new Promise<void>((resolve) => {
+    front.listen(0, '127.0.0.1', resolve)
+  })
+  t.teardown(() => {
+    front.closeAllConnections()
+    front.close()
+  })
   return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
 }
 
 /** A page of its own context, closed when the test ends. */
-export async function seated (t: Test, browser: Newsroom['browser']): Promise<Page> {
+export async function seated(t: Test, browser: Newsroom['browser']): Promise<Page> {
   const context = await browser.newContext()
   context.setDefaultTimeout(30_000)
   t.teardown(() => context.close())

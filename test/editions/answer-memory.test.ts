@@ -18,17 +18,22 @@ import { largeSite, uuidOf } from './large-site.ts'
 import { basic } from './site.ts'
 
 const MOST = 12_000_000
-const OVERLOADED = { code: 'OVERLOADED', statusCode: 503, headers: { 'retry-after': '1' }, message: 'Other answers take the memory that there is for them; try again, or ask for less' }
+const OVERLOADED = {
+  code: 'OVERLOADED',
+  statusCode: 503,
+  headers: { 'retry-after': '1' },
+  message: 'Other answers take the memory that there is for them; try again, or ask for less'
+}
 const list = { limit: 100, offset: 0, total: false }
 const editor = () => ({ ...basic('editor') })
 
 /** Editions before a site of which each answer is large, once they know its resource types. */
-async function open (t: Test, { editions: count = 500, characters = LARGE_ANSWER, onWrite = () => {} } = {}) {
+async function open(t: Test, { editions: count = 500, characters = LARGE_ANSWER, onWrite = () => {} } = {}) {
   const cms = await startHostileCms(t)
   const http = createHttp({ url: cms.url, timeoutMs: 5000 })
   t.teardown(() => http.close())
   const memory = createAnswerMemory(MOST)
-  const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn () {} })
+  const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn() {} })
   const editions = withLimits(createEditions({ site }), 5000, memory)
   await editions.search('daily', { ...list, limit: 1 }, editor())
   cms.behave = largeSite(count, characters, { onWrite })
@@ -36,20 +41,22 @@ async function open (t: Test, { editions: count = 500, characters = LARGE_ANSWER
 }
 
 /** Takes memory before anybody else does. */
-function occupy (memory: AnswerMemory, bytes: number): Holding {
+function occupy(memory: AnswerMemory, bytes: number): Holding {
   const holding = memory.open()
   holding.take(bytes)
   return holding
 }
 
 /** That nothing is taken of the memory. */
-function isFree (t: Test, memory: AnswerMemory): void {
+function isFree(t: Test, memory: AnswerMemory): void {
   const [first, other] = [occupy(memory, 1), memory.open()]
   t.doesNotThrow(() => other.take(MOST - 1))
   for (const each of [first, other]) each.end()
 }
 
-const noEnd = () => { throw new Error('It has just begun') }
+const noEnd = () => {
+  throw new Error('It has just begun')
+}
 
 t.test('an answer that has been on its way for long makes room, the oldest first, and only where that helps', async (t) => {
   const memory = createAnswerMemory(1000, 0)
@@ -72,7 +79,7 @@ t.test('an answer that has been on its way for long makes room, the oldest first
 })
 
 /** A memory is free again: one call gets all of it. */
-function isWhole (t: Test, memory: AnswerMemory, most: number): void {
+function isWhole(t: Test, memory: AnswerMemory, most: number): void {
   const holding = memory.open()
   t.doesNotThrow(() => holding.take(most))
   holding.end()
@@ -85,7 +92,12 @@ t.test('all together take so much, and each no more; the first gets what other c
   b.take(400)
   t.throws(() => c.take(1), OVERLOADED)
   a.take(400)
-  t.throws(() => a.take(1), { code: 'TOO_LARGE', statusCode: 413, headers: {}, message: 'This needs answers of more than 1000 bytes; ask for less' })
+  t.throws(() => a.take(1), {
+    code: 'TOO_LARGE',
+    statusCode: 413,
+    headers: {},
+    message: 'This needs answers of more than 1000 bytes; ask for less'
+  })
   a.free(900)
   c.add(400)
   t.throws(() => b.take(101), OVERLOADED, 'what was added counts')
@@ -132,8 +144,12 @@ t.test('such a refusal ends no copy', async (t) => {
   const fastify = Fastify()
   t.teardown(() => fastify.close())
   for (const name of ['metrics', 'editions']) await fastify.register(fp(async () => {}, { name }))
-  fastify.decorate('readings', new Map()).decorate('editions', { staleCache: createStaleCache({ seconds: 60, model }), age: () => 0 } as unknown as EditionStore)
-  fastify.decorateRequest('caller').addHook('onRequest', async (request) => { request.caller = {} })
+  fastify
+    .decorate('readings', new Map())
+    .decorate('editions', { staleCache: createStaleCache({ seconds: 60, model }), age: () => 0 } as unknown as EditionStore)
+  fastify.decorateRequest('caller').addHook('onRequest', async (request) => {
+    request.caller = {}
+  })
   await fastify.register(stale)
   const failures = [undefined, new Failure('OVERLOADED', 'full'), new Failure('CMS_UNREACHABLE', 'away', { cause: new Error('reset') })]
   fastify.get('/', { config: { staleCache: 'list' } }, async () => {

@@ -9,7 +9,10 @@ const nothing: Said = { headers: JSONAPI, body: { data: [], links: { next: { hre
 
 /** CMSs that make work, each made anew for a request: all but the last two answer at once. */
 const hostile: Record<string, () => Behaviour> = {
-  'hidden rows without end': () => ({ path }) => COLLECTION.test(path) ? nothing : undefined,
+  'hidden rows without end':
+    () =>
+    ({ path }) =>
+      COLLECTION.test(path) ? nothing : undefined,
   'a cache that ignores queries': ignoresQueries,
   'one page for ever': () => {
     const pages = new Map<string, Said>()
@@ -27,12 +30,17 @@ const hostile: Record<string, () => Behaviour> = {
       return COLLECTION.test(path) ? nothing : undefined
     }
   },
-  'filters that find nothing, and hidden rows': () => ({ path, query }) => {
-    if (!COLLECTION.test(path)) return undefined
-    if ([...query.keys()].some((name) => name.startsWith('filter'))) return { headers: JSONAPI, body: { data: [] } }
-    return Number(query.get('page[offset]') ?? 0) > 0 ? nothing : undefined
-  },
-  'answers that take most of a deadline': () => ({ path }) => COLLECTION.test(path) ? { ...nothing, delayMs: 400 } : undefined,
+  'filters that find nothing, and hidden rows':
+    () =>
+    ({ path, query }) => {
+      if (!COLLECTION.test(path)) return undefined
+      if ([...query.keys()].some((name) => name.startsWith('filter'))) return { headers: JSONAPI, body: { data: [] } }
+      return Number(query.get('page[offset]') ?? 0) > 0 ? nothing : undefined
+    },
+  'answers that take most of a deadline':
+    () =>
+    ({ path }) =>
+      COLLECTION.test(path) ? { ...nothing, delayMs: 400 } : undefined,
   'no answer': () => () => 'hang'
 }
 
@@ -47,10 +55,24 @@ const rows: Array<[what: string, method: 'GET' | 'POST', path: string, body: obj
   ['a lock board', 'GET', '/api/collection/5/locks', undefined, REQUESTS, DEADLINES],
   ['a list', 'GET', '/api/collections/publisher_container', undefined, REQUESTS + 10 * COLLECTIONS + 1, DEADLINES],
   ['a search with its total', 'GET', '/api/collections/daily?q=x&total=1', undefined, REQUESTS + 10 + 1, DEADLINES],
-  ['the last page that there may be', 'GET', '/api/collections/publisher_container?offset=100000&limit=500', undefined, REQUESTS + 10 * COLLECTIONS + 2010, DEADLINES],
+  [
+    'the last page that there may be',
+    'GET',
+    '/api/collections/publisher_container?offset=100000&limit=500',
+    undefined,
+    REQUESTS + 10 * COLLECTIONS + 2010,
+    DEADLINES
+  ],
   ['the bundles', 'GET', '/api/collection/bundles', undefined, REQUESTS, DEADLINES],
   ['the edition types', 'GET', '/api/publisher-edition/bundles', undefined, REQUESTS, DEADLINES],
-  ['a create', 'POST', '/api/collection', { type: 'daily', title: 'New', field_key: 'new', field_articles: [{ target_id: 777_777 }, { target_id: 888_888 }] }, REQUESTS + 16 * 2, DEADLINES + 2],
+  [
+    'a create',
+    'POST',
+    '/api/collection',
+    { type: 'daily', title: 'New', field_key: 'new', field_articles: [{ target_id: 777_777 }, { target_id: 888_888 }] },
+    REQUESTS + 16 * 2,
+    DEADLINES + 2
+  ],
   ['an update', 'POST', '/api/collection/5', { title: 'Changed' }, REQUESTS, DEADLINES + 2]
 ]
 
@@ -62,7 +84,10 @@ for (const [cms, behaviour] of Object.entries(hostile)) {
       const start = performance.now()
       const { status, upstream } = await desk.call(method, path, { as, body })
       const elapsed = performance.now() - start
-      t.ok(upstream.length <= requests, `${what}: ${upstream.length} requests, at most ${requests}; ${status} after ${Math.round(elapsed)} ms`)
+      t.ok(
+        upstream.length <= requests,
+        `${what}: ${upstream.length} requests, at most ${requests}; ${status} after ${Math.round(elapsed)} ms`
+      )
       t.ok(elapsed < 10 * deadlines * TIMEOUT_MS, `${what}: in time`)
       t.not(status, 500, what)
       await desk.app.close()
@@ -72,8 +97,8 @@ for (const [cms, behaviour] of Object.entries(hostile)) {
 
 t.test('a call ends with its deadline, however quick each answer is', async (t) => {
   const { cms, call } = await openHostile(t, { env: { CMS_TIMEOUT_MS: '2000', CMS_STALE_SECONDS: '0' } })
-  cms.behave = ({ path }) => COLLECTION.test(path) ? { ...nothing, delayMs: 200 } : undefined
+  cms.behave = ({ path }) => (COLLECTION.test(path) ? { ...nothing, delayMs: 200 } : undefined)
   const reply = await call('GET', '/api/collections/daily', { as })
   failed(t, 'a list', reply, 504, 'CMS_TIMEOUT', `The CMS is too slow to answer this within ${DEADLINES * 2000} ms`)
-  t.ok(reply.upstream.length <= 2 + DEADLINES * 2000 / 200, `${reply.upstream.length} requests`)
+  t.ok(reply.upstream.length <= 2 + (DEADLINES * 2000) / 200, `${reply.upstream.length} requests`)
 })

@@ -15,13 +15,13 @@ const USERS = ['admin', 'editor', 'editor2', 'reader', undefined]
 const idsOf = ({ body }: { body: any }) => body.data.map((row: any) => row.nid[0].value)
 
 /** What core REST of the sample site shows a user of every article, newest first. */
-async function restArticles ({ url }: Desk, as: string | undefined): Promise<any[]> {
+async function restArticles({ url }: Desk, as: string | undefined): Promise<any[]> {
   const rest = (id: number) => fetch(`${url}/node/${id}?_format=json`, { headers: as === undefined ? {} : basic(as) })
   const answers = await Promise.all(Array.from({ length: 120 }, (_, index) => rest(120 - index)))
   return Promise.all(answers.filter(({ status }) => status === 200).map((answer) => answer.json()))
 }
 
-function modelFile (t: Test, model: object): { CONTENT_MODEL: string } {
+function modelFile(t: Test, model: object): { CONTENT_MODEL: string } {
   const CONTENT_MODEL = join(emptyDirectory(t), 'model.json')
   writeFileSync(CONTENT_MODEL, JSON.stringify(model))
   return { CONTENT_MODEL }
@@ -50,7 +50,9 @@ t.test('articles are listed, searched and read as core REST shows them to each u
       t.equal(found.body.meta.total, rest.filter(isWanted).length, `${as}: the total of ${query}`)
     }
     for (const article of sample(rest.slice(0, 12), 4)) {
-      for (const id of [article.nid[0].value, article.uuid[0].value]) t.strictSame((await call('GET', `/api/collections/article/${id}`, caller)).body, article, `${as}: article ${id}`)
+      for (const id of [article.nid[0].value, article.uuid[0].value]) {
+        t.strictSame((await call('GET', `/api/collections/article/${id}`, caller)).body, article, `${as}: article ${id}`)
+      }
     }
   }
 })
@@ -61,7 +63,13 @@ t.test('an article has an entity tag, and one that is not there or hidden is 404
   const etag = String(article.headers['etag'])
   t.equal((await call('GET', '/api/collections/article/7', { headers: { 'if-none-match': etag } })).status, 304)
   t.equal((await call('GET', '/api/collections/article/7', { headers: { 'if-match': etag } })).status, 200)
-  failed(t, 'another state', await call('GET', '/api/collections/article/7', { headers: { 'if-match': '"x.y"' } }), 412, 'PRECONDITION_FAILED')
+  failed(
+    t,
+    'another state',
+    await call('GET', '/api/collections/article/7', { headers: { 'if-match': '"x.y"' } }),
+    412,
+    'PRECONDITION_FAILED'
+  )
   failed(t, 'no such article', await call('GET', '/api/collections/article/999'), 404, 'NOT_FOUND', 'There is no article 999')
   const hidden = (await call('GET', '/api/collections/article/20', { as: 'admin' })).body.uuid[0].value
   failed(t, 'a hidden one', await call('GET', `/api/collections/article/${hidden}`, { as: 'reader' }), 403, 'CMS_FORBIDDEN')
@@ -75,10 +83,23 @@ t.test('what only lists of editions have is refused on others, and the other way
   for (const name of ['type', 'key']) {
     const reply = await call('GET', `/api/collections/article?${name}=daily`)
     failed(t, name, reply, 400, 'BAD_REQUEST', `querystring/${name} is for lists of editions`)
-    t.strictSame(reply.upstream.filter((line) => line.includes('/node/')), [], 'before Drupal is asked')
+    t.strictSame(
+      reply.upstream.filter((line) => line.includes('/node/')),
+      [],
+      'before Drupal is asked'
+    )
   }
-  failed(t, 'placed', await call('GET', '/api/collections/daily?placed=1'), 400, 'BAD_REQUEST', /is for lists of what editions are made of: article/)
-  for (const query of ['placed=0', 'locks=2', 'locks=yes']) t.equal((await call('GET', `/api/collections/article?${query}`)).status, 400, query)
+  failed(
+    t,
+    'placed',
+    await call('GET', '/api/collections/daily?placed=1'),
+    400,
+    'BAD_REQUEST',
+    /is for lists of what editions are made of: article/
+  )
+  for (const query of ['placed=0', 'locks=2', 'locks=yes']) {
+    t.equal((await call('GET', `/api/collections/article?${query}`)).status, 400, query)
+  }
   const { body } = await call('GET', '/api/collections/article?placed=1&limit=500')
   t.equal(body.meta.limit, 50, 'such a page is a screen')
 })
@@ -94,7 +115,12 @@ t.test('a list has the bundles and the entity type that the content model says',
     daily: { entityType: 'node' }
   }
   const content = newspaper()
-  content.entities.push({ type: 'node--page', id: 500, uuid: 'a1c0ffee-0000-4000-8000-000000000500', fields: { title: 'Imprint', status: true, uid: 2 } })
+  content.entities.push({
+    type: 'node--page',
+    id: 500,
+    uuid: 'a1c0ffee-0000-4000-8000-000000000500',
+    fields: { title: 'Imprint', status: true, uid: 2 }
+  })
   const { call, url } = await open(t, { content, env: modelFile(t, { lists }) })
   const list = (name: string) => call('GET', `/api/collections/${name}?limit=500`, { as: 'admin' })
   t.strictSame(idsOf(await list('article')).slice(0, 3), [500, 120, 119], 'several bundles in one order')
@@ -103,35 +129,66 @@ t.test('a list has the bundles and the entity type that the content model says',
   t.ok(terms.length > tags.length)
   const rest = async (path: string) => (await fetch(`${url}${path}?_format=json`, { headers: basic('admin') })).json() as Promise<any>
   // Of a term without a description core REST shows an item of nulls, and JSON:API nothing.
-  for (const term of terms) t.strictSame({ ...term, description: null }, { ...await rest(`/taxonomy/term/${term.tid[0].value}`), description: null }, 'a term as core REST shows it')
+  for (const term of terms) {
+    t.strictSame(
+      { ...term, description: null },
+      { ...(await rest(`/taxonomy/term/${term.tid[0].value}`)), description: null },
+      'a term as core REST shows it'
+    )
+  }
   t.strictSame((await list('person')).body.data[0].mail, (await rest('/user/4')).mail, 'a user')
   t.strictSame((await call('GET', '/api/collections/person?q=ADMIN', { as: 'admin' })).body.data[0].name, [{ value: 'admin' }])
   t.equal((await list('cover')).body.data.length, 6)
-  failed(t, 'of a bundle that is not there', await list('poem'), 404, 'NOT_FOUND', 'The CMS exposes nothing of the list "poem" through JSON:API')
+  failed(
+    t,
+    'of a bundle that is not there',
+    await list('poem'),
+    404,
+    'NOT_FOUND',
+    'The CMS exposes nothing of the list "poem" through JSON:API'
+  )
   t.ok((await list('daily')).body.data[0].field_key, 'a bundle of editions goes before a list')
 })
 
 t.test('the keys of a list are those of core, of the content model, or its own', (t) => {
   const model = contentModel({ idKeys: { story: 'sid' }, keys: { id: 'eid' }, timestampFields: ['opened'] })
   const of = (list: Parameters<typeof listModel>[0]) => listModel(list, model)
-  t.match(of({ entityType: 'node' }), { bundleEntityType: 'node_type', keys: { id: 'nid', revision: 'vid', bundle: 'type', label: 'title' } })
+  t.match(of({ entityType: 'node' }), {
+    bundleEntityType: 'node_type',
+    keys: { id: 'nid', revision: 'vid', bundle: 'type', label: 'title' }
+  })
   t.match(of({ entityType: 'node' }).timestampFields, ['created', 'changed', 'revision_timestamp'], 'whatever those of editions are called')
   t.ok(of({ entityType: 'node' }).timestampFields.includes('opened'))
-  t.match(of({ entityType: 'taxonomy_term' }), { bundleEntityType: 'taxonomy_vocabulary', keys: { id: 'tid', bundle: 'vid', label: 'name' } })
-  t.match(of({ entityType: 'story', bundleEntityType: 'story_kind', keys: { label: 'headline' } }), { bundleEntityType: 'story_kind', keys: { id: 'sid', label: 'headline' } })
+  t.match(of({ entityType: 'taxonomy_term' }), {
+    bundleEntityType: 'taxonomy_vocabulary',
+    keys: { id: 'tid', bundle: 'vid', label: 'name' }
+  })
+  t.match(of({ entityType: 'story', bundleEntityType: 'story_kind', keys: { label: 'headline' } }), {
+    bundleEntityType: 'story_kind',
+    keys: { id: 'sid', label: 'headline' }
+  })
   t.match(of({ entityType: 'thing' }), { bundleEntityType: 'thing_type', keys: { id: 'id' } })
   t.match(of({ entityType: 'publisher_container' }), { keys: { id: 'eid' } })
   t.end()
 })
 
 /** The editions that hold an article, newest first, by core REST of the sample site. */
-async function holders ({ url }: Desk, as: string): Promise<Map<number, any[]>> {
+async function holders({ url }: Desk, as: string): Promise<Map<number, any[]>> {
   const found = new Map<number, any[]>()
   for (let id = 60; id > 0; id--) {
     const answer = await fetch(`${url}/publisher_container/${id}?_format=json`, { headers: basic(as) })
     const edition: any = answer.status === 200 ? await answer.json() : { field_articles: [] }
     for (const article of new Set<number>(edition.field_articles.map(({ target_id: id }: any) => id))) {
-      found.set(article, [...found.get(article) ?? [], { id: String(id), uuid: edition.uuid[0].value, bundle: edition.type[0].target_id, label: edition.title[0].value, published: edition.status[0].value }])
+      found.set(article, [
+        ...(found.get(article) ?? []),
+        {
+          id: String(id),
+          uuid: edition.uuid[0].value,
+          bundle: edition.type[0].target_id,
+          label: edition.title[0].value,
+          published: edition.status[0].value
+        }
+      ])
     }
   }
   return found
@@ -140,13 +197,24 @@ async function holders ({ url }: Desk, as: string): Promise<Map<number, any[]>> 
 for (const filterAccess of [true, false]) {
   t.test(`placed=1 says which editions hold each article, ${filterAccess ? 'by filters' : 'by a scan'}`, async (t) => {
     const content = newspaper()
-    content.entities.push({ type: 'node--article', id: 500, uuid: 'a1c0ffee-0000-4000-8000-000000000500', fields: { title: 'Placed nowhere', status: true, uid: 2 } })
+    content.entities.push({
+      type: 'node--article',
+      id: 500,
+      uuid: 'a1c0ffee-0000-4000-8000-000000000500',
+      fields: { title: 'Placed nowhere', status: true, uid: 2 }
+    })
     const desk = await open(t, { content, filterAccess })
     for (const as of ['editor', 'reader']) {
       const held = await holders(desk, as)
       const { body, upstream } = await desk.call('GET', '/api/collections/article?placed=1&limit=50', { as })
-      t.strictSame(Object.keys(body.meta.placed), body.data.map(({ uuid }: any) => uuid[0].value), `${as}: every row is told of`)
-      for (const { nid, uuid } of body.data) t.strictSame(body.meta.placed[uuid[0].value], held.get(nid[0].value) ?? [], `${as}: article ${nid[0].value}`)
+      t.strictSame(
+        Object.keys(body.meta.placed),
+        body.data.map(({ uuid }: any) => uuid[0].value),
+        `${as}: every row is told of`
+      )
+      for (const { nid, uuid } of body.data) {
+        t.strictSame(body.meta.placed[uuid[0].value], held.get(nid[0].value) ?? [], `${as}: article ${nid[0].value}`)
+      }
       t.ok(body.data.some(({ uuid }: any) => body.meta.placed[uuid[0].value].length > 1))
       t.ok(body.data.some(({ uuid }: any) => body.meta.placed[uuid[0].value].length === 0))
       const again = await desk.call('GET', '/api/collections/article?placed=1&limit=50', { as })
@@ -172,14 +240,32 @@ t.test('an edition of which Drupal does not say whether it is published is place
 t.test('where the editions are more than Quoin looks at, placed=1 is 503', async (t) => {
   const content = enlarged(newspaper(), 2 * 50 * PLACED_PAGES)
   const desk = await open(t, { content, filterAccess: false })
-  failed(t, 'a scan', await desk.call('GET', '/api/collections/article?placed=1&limit=1', { as: 'editor' }), 503, 'PLACED_UNKNOWN', /grant JSON:API filter access/)
+  failed(
+    t,
+    'a scan',
+    await desk.call('GET', '/api/collections/article?placed=1&limit=1', { as: 'editor' }),
+    503,
+    'PLACED_UNKNOWN',
+    /grant JSON:API filter access/
+  )
   t.equal((await desk.call('GET', '/api/collections/article?limit=1', { as: 'editor' })).status, 200)
   const filtering = await open(t, { content })
-  t.equal((await filtering.call('GET', '/api/collections/article?placed=1&limit=1', { as: 'editor' })).status, 200, 'Drupal finds the few that hold it')
+  t.equal(
+    (await filtering.call('GET', '/api/collections/article?placed=1&limit=1', { as: 'editor' })).status,
+    200,
+    'Drupal finds the few that hold it'
+  )
   const crowd = enlarged(newspaper(), 2 * 50 * PLACED_PAGES)
   for (const { type, fields } of crowd.entities) if (type === 'publisher_container--daily') fields!['field_articles'] = [{ target_id: 119 }]
   const crowded = await open(t, { content: crowd })
-  failed(t, 'a filter that finds too many', await crowded.call('GET', '/api/collections/article?placed=1&limit=50', { as: 'editor' }), 503, 'PLACED_UNKNOWN', /ask for a smaller limit/)
+  failed(
+    t,
+    'a filter that finds too many',
+    await crowded.call('GET', '/api/collections/article?placed=1&limit=50', { as: 'editor' }),
+    503,
+    'PLACED_UNKNOWN',
+    /ask for a smaller limit/
+  )
 })
 
 t.test('a bundle that has no such field holds nothing; a refusal of the field is told', async (t) => {
@@ -190,7 +276,10 @@ t.test('a bundle that has no such field holds nothing; a refusal of the field is
   const content = newspaper()
   content.entities = content.entities.filter(({ type }) => type !== 'publisher_container--special')
   const bare = await open(t, { content, env: modelFile(t, { fields: { articles: ['field_stories'] } }) })
-  t.strictSame(Object.values((await bare.call('GET', '/api/collections/article?placed=1&limit=2', { as: 'editor' })).body.meta.placed), [[], []])
+  t.strictSame(Object.values((await bare.call('GET', '/api/collections/article?placed=1&limit=2', { as: 'editor' })).body.meta.placed), [
+    [],
+    []
+  ])
   const odd = await open(t, { env: modelFile(t, { fields: { articles: ['field_internal_note'] } }) })
   failed(t, 'as Drupal says', await odd.call('GET', '/api/collections/article?placed=1', { as: 'reader' }), 403, 'CMS_FORBIDDEN')
 })

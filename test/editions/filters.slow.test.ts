@@ -6,11 +6,21 @@ const DAILY = '/jsonapi/publisher_container/daily'
 const uuidOf = (id: number) => `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`
 
 /** A site whose one populated bundle hides nearly all from the caller, and lets nobody filter. */
-async function behindCrowd (t: Test, hidden: number, visible: number[]) {
+async function behindCrowd(t: Test, hidden: number, visible: number[]) {
   const cms = await startHostileCms(t)
   const ids = Array.from({ length: hidden + visible.length }, (_, index) => hidden + visible.length - index)
   const byUuid = ids.toReversed()
-  const edition = (id: number) => ({ type: 'publisher_container--daily', id: uuidOf(id), attributes: { drupal_internal__id: id, title: `Visible ${id}`, status: true, field_key: `k-${id}`, field_publisher_edition_type: 'daily' } })
+  const edition = (id: number) => ({
+    type: 'publisher_container--daily',
+    id: uuidOf(id),
+    attributes: {
+      drupal_internal__id: id,
+      title: `Visible ${id}`,
+      status: true,
+      field_key: `k-${id}`,
+      field_publisher_edition_type: 'daily'
+    }
+  })
   cms.behave = ({ path, query }) => {
     if (path === '/jsonapi/publisher_container/special') return { body: { data: [] } }
     const one = visible.find((id) => path === `${DAILY}/${uuidOf(id)}`)
@@ -20,7 +30,12 @@ async function behindCrowd (t: Test, hidden: number, visible: number[]) {
     const offset = Number(query.get('page[offset]') ?? 0)
     const limit = Number(query.get('page[limit]') ?? 50)
     const rows = (/\bid$/.test(query.get('sort') ?? '') ? byUuid : ids).slice(offset, offset + limit)
-    return { body: { data: rows.filter((id) => visible.includes(id)).map(edition), links: { ...(offset + limit < ids.length && { next: { href: `${cms.url}${DAILY}` } }) } } }
+    return {
+      body: {
+        data: rows.filter((id) => visible.includes(id)).map(edition),
+        links: { ...(offset + limit < ids.length && { next: { href: `${cms.url}${DAILY}` } }) }
+      }
+    }
   }
   const { app, logged } = await buildLogged(t, { CMS_URL: cms.url, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
   const get = async (url: string) => {
@@ -36,7 +51,11 @@ t.test('where nearly all is hidden and nobody may filter, what a list shows is f
   const visible = [8003, 4000, 60]
   const { get, logged } = await behindCrowd(t, 8000, visible)
   t.match((await get('/health/ready')).body.dependencies.cms, { status: 'ok', message: /^Drupal showed some users none of the first 50/ })
-  t.ok(logged().some(({ level, msg }) => level === 40 && /^Drupal showed some users none of the first 50 publisher_container entities/.test(msg)))
+  t.ok(
+    logged().some(
+      ({ level, msg }) => level === 40 && /^Drupal showed some users none of the first 50 publisher_container entities/.test(msg)
+    )
+  )
   t.strictSame(ids((await get('/api/collections/daily?limit=3')).body), visible)
   for (const id of visible) t.match(await get(`/api/collection/${id}`), { status: 200, body: { id: [{ value: id }] } })
   t.strictSame(ids((await get('/api/collections/daily?q=visible&limit=3')).body), visible)

@@ -9,7 +9,12 @@ import type { Resource } from '../../lib/jsonapi/document.ts'
 const ME = 'user-2'
 
 /** A row: whether it is published, and the number of its owner; hidden from the caller if it says so. */
-interface Row { id: string, isPublished: boolean, owner: number, isHidden?: boolean }
+interface Row {
+  id: string
+  isPublished: boolean
+  owner: number
+  isHidden?: boolean
+}
 
 /** What a hook lets the caller filter. */
 type Subset = 'all' | 'published' | 'own' | 'published and own' | 'nothing'
@@ -22,35 +27,54 @@ interface Shown {
   spoil?: (found: Row[]) => Row[]
 }
 
-const collection = (bundle: string): Collection => ({ resourceType: `publisher_container--${bundle}`, entityType: 'publisher_container', bundle, path: `/publisher_container/${bundle}` })
+const collection = (bundle: string): Collection => ({
+  resourceType: `publisher_container--${bundle}`,
+  entityType: 'publisher_container',
+  bundle,
+  path: `/publisher_container/${bundle}`
+})
 
 const row = (id: string, isPublished: boolean, owner: number, isHidden = false): Row => ({ id, isPublished, owner, isHidden })
-const rows = (count: number, isPublished: boolean, owner: number, isHidden = false) => Array.from({ length: count }, (_, index) => row(`${isPublished ? 'p' : 'd'}${owner}-${index}`, isPublished, owner, isHidden))
+const rows = (count: number, isPublished: boolean, owner: number, isHidden = false) =>
+  Array.from({ length: count }, (_, index) => row(`${isPublished ? 'p' : 'd'}${owner}-${index}`, isPublished, owner, isHidden))
 const OWN = 2
 const [LESS, MORE] = [1, 3]
 
-function resourceOf ({ id, isPublished, owner }: Row): Resource {
-  return { type: 'publisher_container--x', id, attributes: { status: isPublished }, relationships: { uid: { data: { type: 'user--user', id: `user-${owner}` } } } }
+function resourceOf({ id, isPublished, owner }: Row): Resource {
+  return {
+    type: 'publisher_container--x',
+    id,
+    attributes: { status: isPublished },
+    relationships: { uid: { data: { type: 'user--user', id: `user-${owner}` } } }
+  }
 }
 
-function isAllowed (subset: Subset, { isPublished, owner }: Row): boolean {
+function isAllowed(subset: Subset, { isPublished, owner }: Row): boolean {
   return subset === 'all' || (subset.startsWith('published') && isPublished) || (subset.endsWith('own') && owner === OWN)
 }
 
-function sorted (rows: Row[], sort: string): Row[] {
-  const value = (row: Row, name: string) => name === 'status' ? Number(row.isPublished) : name.startsWith('uid.') ? row.owner : row.id
+function sorted(rows: Row[], sort: string): Row[] {
+  const value = (row: Row, name: string) => (name === 'status' ? Number(row.isPublished) : name.startsWith('uid.') ? row.owner : row.id)
   const terms = sort.split(',').map((term) => [term.replace('-', ''), term.startsWith('-') ? -1 : 1] as const)
-  return rows.toSorted((one, other) => terms.map(([name, sign]) => value(one, name) < value(other, name) ? -sign : value(one, name) > value(other, name) ? sign : 0).find(Boolean) ?? 0)
+  return rows.toSorted(
+    (one, other) =>
+      terms
+        .map(([name, sign]) => (value(one, name) < value(other, name) ? -sign : value(one, name) > value(other, name) ? sign : 0))
+        .find(Boolean) ?? 0
+  )
 }
 
 /** Filters over collections that show this, by the test's clock. */
-function filtersOver (shown: Record<string, Shown>, { keys = {}, refuses = /^$/, ...options }: { me?: string | null | undefined, keys?: object, refuses?: RegExp } = {}) {
+function filtersOver(
+  shown: Record<string, Shown>,
+  { keys = {}, refuses = /^$/, ...options }: { me?: string | null | undefined; keys?: object; refuses?: RegExp } = {}
+) {
   const me = 'me' in options ? options.me : ME
   const clock = { now: 0 }
   const warnings: string[] = []
   const asked: string[] = []
   const cms: Jsonapi = {
-    async request ({ path, query = [] }) {
+    async request({ path, query = [] }) {
       const { sort, ...parameters } = Object.fromEntries(query)
       asked.push(String(sort))
       if (refuses.test(String(sort))) return { status: 403, document: {} }
@@ -58,13 +82,33 @@ function filtersOver (shown: Record<string, Shown>, { keys = {}, refuses = /^$/,
       const ids = [...query].filter(([name]) => name.startsWith('filter[uuids]') && name.includes('[value]')).map(([, value]) => value)
       const flag = parameters['filter[flag][condition][value]']
       const isFiltered = ids.length > 0 || flag !== undefined
-      const found = rows.filter((row) => !isFiltered || isAllowed(subset, row)).filter(({ id }) => ids.length === 0 || ids.includes(id)).filter(({ isPublished }) => flag === undefined || flag === String(Number(isPublished)))
+      const found = rows
+        .filter((row) => !isFiltered || isAllowed(subset, row))
+        .filter(({ id }) => ids.length === 0 || ids.includes(id))
+        .filter(({ isPublished }) => flag === undefined || flag === String(Number(isPublished)))
       const all = sorted(isFiltered ? spoil(found) : found, sort!)
-      return { status: 200, document: { data: all.slice(0, 50).filter(({ isHidden }) => !isHidden).map(resourceOf), ...(all.length > 50 && { links: { next: {} } }) } }
+      return {
+        status: 200,
+        document: {
+          data: all
+            .slice(0, 50)
+            .filter(({ isHidden }) => !isHidden)
+            .map(resourceOf),
+          ...(all.length > 50 && { links: { next: {} } })
+        }
+      }
     }
   }
   const collections = Object.keys(shown).map(collection)
-  const filters = createFilters({ cms, catalog: { me: async () => me, all: async () => collections }, model: contentModel({ keys }), warn: (message) => { warnings.push(message) }, now: () => clock.now })
+  const filters = createFilters({
+    cms,
+    catalog: { me: async () => me, all: async () => collections },
+    model: contentModel({ keys }),
+    warn: (message) => {
+      warnings.push(message)
+    },
+    now: () => clock.now
+  })
   return { filters, clock, warnings, collections, asked, shown }
 }
 
@@ -72,30 +116,163 @@ const ALL: Kind[] = ['unpublished of others', 'published of others', 'own unpubl
 const PUBLISHED: Kind[] = ['published of others', 'own published']
 
 t.test('filters work only for kinds of which one was seen to find what is there', async (t) => {
-  const cases: Array<[what: string, shown: Record<string, Shown>, verdict: Verdict, proven: Kind[], reach: Reach, requests: [first: number, again: number]]> = [
+  const cases: Array<
+    [what: string, shown: Record<string, Shown>, verdict: Verdict, proven: Kind[], reach: Reach, requests: [first: number, again: number]]
+  > = [
     ['a draft of others is shown, and found', { daily: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [2, 0]],
     ['it is not found', { daily: { rows: [row('a', false, LESS)], subset: 'nothing' } }, 'trap', [], 'none', [2, 0]],
-    ['it is not found, but what is published is', { daily: { rows: [row('a', false, LESS), row('b', true, LESS)], subset: 'published' } }, 'trap', PUBLISHED, 'published', [2, 0]],
-    ['the first fifty drafts are his own', { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, MORE), ...rows(9, true, LESS)], subset: 'published and own' } }, 'partly', ALL.slice(1), 'published', [2 + 2 + 1 + 2, 2]],
-    ['the same, and he may filter all', { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, MORE), ...rows(9, true, LESS)] } }, 'work', ALL, 'all', [2 + 2, 0]],
-    ['the same, and the others are older users\'', { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, LESS), ...rows(9, true, LESS)] } }, 'work', ALL, 'all', [2, 0]],
-    ['all drafts are his own', { daily: { rows: [...rows(60, false, OWN), ...rows(9, true, LESS)], subset: 'published and own' } }, 'partly', ALL.slice(1), 'all', [2 + 2 + 1 + 2, 2]],
-    ['all rows are his own', { daily: { rows: [...rows(5, false, OWN), ...rows(60, true, OWN)] } }, 'partly', ALL.slice(2), 'all', [2 + 2 + 2, 2]],
-    ['all rows are his own and published', { daily: { rows: rows(5, true, OWN), subset: 'own' } }, 'partly', ALL.slice(3), 'all', [2 + 3, 3]],
-    ['of others there are only published ones, and he may filter his own', { daily: { rows: [...rows(5, false, OWN), ...rows(5, true, MORE)], subset: 'own' } }, 'trap', ALL.slice(2), 'none', [2, 0]],
+    [
+      'it is not found, but what is published is',
+      { daily: { rows: [row('a', false, LESS), row('b', true, LESS)], subset: 'published' } },
+      'trap',
+      PUBLISHED,
+      'published',
+      [2, 0]
+    ],
+    [
+      'the first fifty drafts are his own',
+      { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, MORE), ...rows(9, true, LESS)], subset: 'published and own' } },
+      'partly',
+      ALL.slice(1),
+      'published',
+      [2 + 2 + 1 + 2, 2]
+    ],
+    [
+      'the same, and he may filter all',
+      { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, MORE), ...rows(9, true, LESS)] } },
+      'work',
+      ALL,
+      'all',
+      [2 + 2, 0]
+    ],
+    [
+      "the same, and the others are older users'",
+      { daily: { rows: [...rows(60, false, OWN), ...rows(2, false, LESS), ...rows(9, true, LESS)] } },
+      'work',
+      ALL,
+      'all',
+      [2, 0]
+    ],
+    [
+      'all drafts are his own',
+      { daily: { rows: [...rows(60, false, OWN), ...rows(9, true, LESS)], subset: 'published and own' } },
+      'partly',
+      ALL.slice(1),
+      'all',
+      [2 + 2 + 1 + 2, 2]
+    ],
+    [
+      'all rows are his own',
+      { daily: { rows: [...rows(5, false, OWN), ...rows(60, true, OWN)] } },
+      'partly',
+      ALL.slice(2),
+      'all',
+      [2 + 2 + 2, 2]
+    ],
+    [
+      'all rows are his own and published',
+      { daily: { rows: rows(5, true, OWN), subset: 'own' } },
+      'partly',
+      ALL.slice(3),
+      'all',
+      [2 + 3, 3]
+    ],
+    [
+      'of others there are only published ones, and he may filter his own',
+      { daily: { rows: [...rows(5, false, OWN), ...rows(5, true, MORE)], subset: 'own' } },
+      'trap',
+      ALL.slice(2),
+      'none',
+      [2, 0]
+    ],
     ['all that is shown is published', { daily: { rows: rows(5, true, LESS), subset: 'published' } }, 'partly', PUBLISHED, 'all', [3, 1]],
-    ['the same before some that are hidden', { daily: { rows: [...rows(5, true, LESS), ...rows(30, false, LESS, true)], subset: 'published' } }, 'partly', PUBLISHED, 'all', [3, 1]],
-    ['the same before many that are hidden', { daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } }, 'partly', PUBLISHED, 'published', [1 + 2 + 1 + 1, 1]],
-    ['his own drafts stand among hidden ones', { daily: { rows: [...rows(20, false, LESS, true), ...rows(20, false, MORE, true), ...rows(3, false, OWN), ...rows(9, true, LESS)], subset: 'published and own' } }, 'partly', ALL.slice(1), 'all', [4, 2]],
-    ['another row is found, as by a cache that ignores queries', { daily: { rows: [row('a', false, LESS)], spoil: (found) => [...found, row('z', true, LESS)] } }, 'trap', [], 'none', [2, 0]],
-    ['a wrong row is found', { daily: { rows: [row('a', false, LESS)], spoil: () => [row('z', false, LESS)] } }, 'trap', [], 'none', [2, 0]],
-    ['what shows the most is found, and less is not', { daily: { rows: [row('a', false, LESS), row('b', true, LESS)], spoil: (found) => found.slice(0, 1) } }, 'trap', [], 'none', [2, 0]],
-    ['none is shown, but there are more', { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' } }, 'unknown', [], 'none', [5, 0]],
+    [
+      'the same before some that are hidden',
+      { daily: { rows: [...rows(5, true, LESS), ...rows(30, false, LESS, true)], subset: 'published' } },
+      'partly',
+      PUBLISHED,
+      'all',
+      [3, 1]
+    ],
+    [
+      'the same before many that are hidden',
+      { daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } },
+      'partly',
+      PUBLISHED,
+      'published',
+      [1 + 2 + 1 + 1, 1]
+    ],
+    [
+      'his own drafts stand among hidden ones',
+      {
+        daily: {
+          rows: [...rows(20, false, LESS, true), ...rows(20, false, MORE, true), ...rows(3, false, OWN), ...rows(9, true, LESS)],
+          subset: 'published and own'
+        }
+      },
+      'partly',
+      ALL.slice(1),
+      'all',
+      [4, 2]
+    ],
+    [
+      'another row is found, as by a cache that ignores queries',
+      { daily: { rows: [row('a', false, LESS)], spoil: (found) => [...found, row('z', true, LESS)] } },
+      'trap',
+      [],
+      'none',
+      [2, 0]
+    ],
+    [
+      'a wrong row is found',
+      { daily: { rows: [row('a', false, LESS)], spoil: () => [row('z', false, LESS)] } },
+      'trap',
+      [],
+      'none',
+      [2, 0]
+    ],
+    [
+      'what shows the most is found, and less is not',
+      { daily: { rows: [row('a', false, LESS), row('b', true, LESS)], spoil: (found) => found.slice(0, 1) } },
+      'trap',
+      [],
+      'none',
+      [2, 0]
+    ],
+    [
+      'none is shown, but there are more',
+      { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' } },
+      'unknown',
+      [],
+      'none',
+      [5, 0]
+    ],
     ['there is none', { daily: { rows: [] } }, 'empty', [], 'all', [2, 1]],
     ['one bundle has none', { daily: { rows: [] }, special: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [3, 0]],
-    ['of one bundle nothing is known', { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' }, special: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [7, 0]],
-    ['of one bundle nothing is found', { daily: { rows: [row('b', false, LESS)], subset: 'nothing' }, special: { rows: [row('a', false, LESS)] } }, 'trap', [], 'none', [4, 0]],
-    ['of one bundle nothing is known, the other is empty', { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' }, special: { rows: [] } }, 'unknown', [], 'none', [6, 0]],
+    [
+      'of one bundle nothing is known',
+      { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' }, special: { rows: [row('a', false, LESS)] } },
+      'work',
+      ALL,
+      'all',
+      [7, 0]
+    ],
+    [
+      'of one bundle nothing is found',
+      { daily: { rows: [row('b', false, LESS)], subset: 'nothing' }, special: { rows: [row('a', false, LESS)] } },
+      'trap',
+      [],
+      'none',
+      [4, 0]
+    ],
+    [
+      'of one bundle nothing is known, the other is empty',
+      { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' }, special: { rows: [] } },
+      'unknown',
+      [],
+      'none',
+      [6, 0]
+    ],
     ['no bundle', {}, 'empty', [], 'all', [0, 0]]
   ]
   for (const [what, shown, verdict, proven, reach, [first, again]] of cases) {
@@ -105,13 +282,23 @@ t.test('filters work only for kinds of which one was seen to find what is there'
     t.equal(asked.length, first, `${what}: requests`)
     const findings = await filters.findings(collections, {})
     t.equal(findings.verdict, verdict, what)
-    t.strictSame(ALL.filter((kind) => findings.proven.has(kind)), proven, what)
+    t.strictSame(
+      ALL.filter((kind) => findings.proven.has(kind)),
+      proven,
+      what
+    )
     t.equal(await filters.reach(collections, {}), reach, what)
     t.equal(asked.length, first + again, `${what}: requests of the second time`)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
-  t.match(filterAdvice('trap', 'publisher_container'), /lets some users see publisher_container entities but not filter them.*hook_jsonapi_publisher_container_filter_access/)
-  t.match(filterAdvice('unknown', 'publisher_container'), /^Drupal showed some users none of the first 50 .*hook_jsonapi_publisher_container_filter_access/)
+  t.match(
+    filterAdvice('trap', 'publisher_container'),
+    /lets some users see publisher_container entities but not filter them.*hook_jsonapi_publisher_container_filter_access/
+  )
+  t.match(
+    filterAdvice('unknown', 'publisher_container'),
+    /^Drupal showed some users none of the first 50 .*hook_jsonapi_publisher_container_filter_access/
+  )
 })
 
 t.test('what cannot be told apart is not known', async (t) => {
@@ -134,7 +321,10 @@ t.test('what cannot be told apart is not known', async (t) => {
     t.equal(filters.recall(collections, {}), reach, what)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
-  const nobody = filtersOver({ daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } }, { me: null })
+  const nobody = filtersOver(
+    { daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } },
+    { me: null }
+  )
   t.equal(await nobody.filters.reach(nobody.collections, {}), 'published')
   t.strictSame(nobody.asked, ['status,id', 'id', 'id', 'status,-drupal_internal__id'], 'there is no order by owners')
   t.match(filterAdvice('untold', 'issue'), /^The issue entities do not show some users whose they are .*keys\.owner and keys\.published/)
@@ -153,15 +343,35 @@ t.test('a kind is told by all that Drupal goes by', (t) => {
   t.equal(one('publisher_container', {}), undefined, 'a label alone')
   t.equal(one('publisher_container', { relationships: owned('user--user', 'b') }), undefined)
   const named = { published: 'live' }
-  t.equal(one('publisher_container', { attributes: { live: false, status: true }, relationships: owned('user--user', 'b') }, ME, named), undefined, 'enabled, which is another subset')
-  t.equal(one('publisher_container', { attributes: { live: false, status: false }, relationships: owned('user--user', 'b') }, ME, named), 'unpublished of others')
-  t.equal(one('publisher_container', { relationships: owned('user--user', 'b') }, ME, { published: null }), 'unpublished of others', 'what cannot be published is only found among all')
-  t.equal(one('publisher_container', { attributes: { status: true }, relationships: owned('user--user', 'b') }, ME, { published: null }), 'published of others')
+  t.equal(
+    one('publisher_container', { attributes: { live: false, status: true }, relationships: owned('user--user', 'b') }, ME, named),
+    undefined,
+    'enabled, which is another subset'
+  )
+  t.equal(
+    one('publisher_container', { attributes: { live: false, status: false }, relationships: owned('user--user', 'b') }, ME, named),
+    'unpublished of others'
+  )
+  t.equal(
+    one('publisher_container', { relationships: owned('user--user', 'b') }, ME, { published: null }),
+    'unpublished of others',
+    'what cannot be published is only found among all'
+  )
+  t.equal(
+    one('publisher_container', { attributes: { status: true }, relationships: owned('user--user', 'b') }, ME, { published: null }),
+    'published of others'
+  )
   t.equal(one('user', { attributes: { status: true } }, 'a'), 'own published', 'a user is his own')
   t.equal(one('user', { attributes: { status: true } }, 'b'), 'published of others')
   t.equal(ownerPath(viewOn('user', ME, contentModel({}))), undefined, 'so users are not sorted by one')
   t.equal(one('taxonomy_term', { attributes: { status: false } }), 'unpublished of others', 'core names its keys')
-  for (const entityType of ['file', 'comment']) t.equal(one(entityType, { attributes: { status: true }, relationships: owned('user--user', 'b') }), undefined, `${entityType}: core filters by more`)
+  for (const entityType of ['file', 'comment']) {
+    t.equal(
+      one(entityType, { attributes: { status: true }, relationships: owned('user--user', 'b') }),
+      undefined,
+      `${entityType}: core filters by more`
+    )
+  }
   t.end()
 })
 
@@ -211,9 +421,16 @@ t.test('what is known of one bundle is known of the others', async (t) => {
 
 t.test('where Drupal does not sort by what tells drafts, whole lists are read', async (t) => {
   for (const published of ['status', null]) {
-    const { filters, collections, asked } = filtersOver({ daily: { rows: rows(60, true, LESS), subset: 'published' } }, { refuses: /^status/, keys: { published } })
+    const { filters, collections, asked } = filtersOver(
+      { daily: { rows: rows(60, true, LESS), subset: 'published' } },
+      { refuses: /^status/, keys: { published } }
+    )
     t.equal(await filters.reach(collections, {}), 'none', String(published))
-    t.strictSame(asked.slice(0, 3), published === null ? ['id', 'id', '-drupal_internal__id'] : ['status,id', 'id', 'id'], String(published))
+    t.strictSame(
+      asked.slice(0, 3),
+      published === null ? ['id', 'id', '-drupal_internal__id'] : ['status,id', 'id', 'id'],
+      String(published)
+    )
   }
   const { filters, collections } = filtersOver({ daily: { rows: [...rows(60, false, OWN), ...rows(3, false, MORE)] } }, { refuses: /uid/ })
   t.equal(await filters.reach(collections, {}), 'none', 'nor by owners')
@@ -222,7 +439,12 @@ t.test('where Drupal does not sort by what tells drafts, whole lists are read', 
 })
 
 t.test('a CMS that refuses the question is no verdict', async (t) => {
-  const filters = createFilters({ cms: { request: async () => ({ status: 403, document: {} }) }, catalog: { me: async () => ME, all: async () => [] }, model: contentModel({}), warn: () => {} })
+  const filters = createFilters({
+    cms: { request: async () => ({ status: 403, document: {} }) },
+    catalog: { me: async () => ME, all: async () => [] },
+    model: contentModel({}),
+    warn: () => {}
+  })
   await t.rejects(filters.reach([collection('daily')], {}), { code: 'CMS_FORBIDDEN' })
   t.equal(filters.recall([collection('daily')], {}), undefined)
 })
@@ -239,7 +461,9 @@ t.test('whom the CMS takes the caller for is known where it says so', async (t) 
     ['odd links', { links: users, meta: { links: [] } }, null]
   ]
   for (const [what, { links, ...document }, me] of cases as Array<[string, Record<string, any>, unknown]>) {
-    const cms: Jsonapi = { request: async () => ({ status: 200, document: { links: { self: { href: 'http://cms/jsonapi' }, ...links }, ...document } }) }
+    const cms: Jsonapi = {
+      request: async () => ({ status: 200, document: { links: { self: { href: 'http://cms/jsonapi' }, ...links }, ...document } })
+    }
     t.equal(await createCatalog({ cms, model: contentModel({}) }).me({}), me, what)
   }
 })

@@ -37,8 +37,11 @@ export interface Said {
  * @param honest asks the honest site, which does what it is asked to: an answer that gets lost, or is altered
  * @param wire for what is no HTTP: then the result is `hang`
  */
-export type Behaviour = (asked: Asked, honest: () => Promise<Required<Omit<Said, 'delayMs'>> & { body: any }>, wire: { request: IncomingMessage, response: ServerResponse }) =>
-  Said | 'hang' | 'reset' | undefined | Promise<Said | 'hang' | 'reset' | undefined>
+export type Behaviour = (
+  asked: Asked,
+  honest: () => Promise<Required<Omit<Said, 'delayMs'>> & { body: any }>,
+  wire: { request: IncomingMessage; response: ServerResponse }
+) => Said | 'hang' | 'reset' | undefined | Promise<Said | 'hang' | 'reset' | undefined>
 
 export interface HostileCms {
   url: string
@@ -53,7 +56,7 @@ export interface HostileCms {
 export const JSONAPI = { 'content-type': 'application/vnd.api+json' }
 
 /** A CMS on a real socket that does to each request what a function says, and else what the sample site does. */
-export async function startHostileCms (t: Test, { content = newspaper(), ...options }: Partial<CmsOptions> = {}): Promise<HostileCms> {
+export async function startHostileCms(t: Test, { content = newspaper(), ...options }: Partial<CmsOptions> = {}): Promise<HostileCms> {
   const site = createCms({ content, ...options })
   const target = await site.listen()
   let isOver = false
@@ -70,19 +73,29 @@ export async function startHostileCms (t: Test, { content = newspaper(), ...opti
     })
   })
 
-  async function answer (request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url!, url)
     const { method = 'GET', headers } = request
-    const asked: Asked = { method, path: decodeURIComponent(pathname), query: searchParams, line: `${method} ${decodeURIComponent(request.url!)}`, headers, body: '', aborted: false }
+    const asked: Asked = {
+      method,
+      path: decodeURIComponent(pathname),
+      query: searchParams,
+      line: `${method} ${decodeURIComponent(request.url!)}`,
+      headers,
+      body: '',
+      aborted: false
+    }
     cms.asked.push(asked)
-    response.on('close', () => { asked.aborted = !response.writableFinished })
+    response.on('close', () => {
+      asked.aborted = !response.writableFinished
+    })
     try {
       for await (const chunk of request.setEncoding('utf8')) asked.body += chunk
     } catch {
       // Quoin hung up.
       return
     }
-    const said: Said | 'hang' | 'reset' = await cms.behave(asked, honest, { request, response }) ?? await honest()
+    const said: Said | 'hang' | 'reset' = (await cms.behave(asked, honest, { request, response })) ?? (await honest())
     if (said === 'hang') return
     if (said === 'reset') {
       request.socket.resetAndDestroy()
@@ -92,13 +105,20 @@ export async function startHostileCms (t: Test, { content = newspaper(), ...opti
     if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
     response.writeHead(status, fields).end(typeof body === 'string' ? body : JSON.stringify(body))
 
-    async function honest () {
+    async function honest() {
       const { host, connection, 'transfer-encoding': _, 'content-length': __, ...passed } = headers
-      const answer = await fetch(target + request.url, { method, headers: passed as Record<string, string>, redirect: 'manual', ...(asked.body && { body: asked.body }) })
+      const answer = await fetch(target + request.url, {
+        method,
+        headers: passed as Record<string, string>,
+        redirect: 'manual',
+        ...(asked.body && { body: asked.body })
+      })
       const text = await answer.text()
       const type = answer.headers.get('content-type') ?? ''
       // Of an altered body these would not be true.
-      const fields = [...answer.headers].filter(([name]) => !['content-length', 'transfer-encoding', 'connection', 'keep-alive'].includes(name))
+      const fields = [...answer.headers].filter(
+        ([name]) => !['content-length', 'transfer-encoding', 'connection', 'keep-alive'].includes(name)
+      )
       return { status: answer.status, headers: Object.fromEntries(fields), body: /json/.test(type) && text ? JSON.parse(text) : text }
     }
   }
@@ -115,25 +135,38 @@ export interface HostileDesk {
 }
 
 /** The whole application before a hostile CMS. */
-export async function openHostile (t: Test, { env = {}, ...options }: Partial<CmsOptions> & { env?: Record<string, string> } = {}): Promise<HostileDesk> {
+export async function openHostile(
+  t: Test,
+  { env = {}, ...options }: Partial<CmsOptions> & { env?: Record<string, string> } = {}
+): Promise<HostileDesk> {
   const cms = await startHostileCms(t, options)
   const app = await build(t, { CMS_URL: cms.url, ...env })
 
-  async function call (method: 'GET' | 'POST', path: string, { body, as, headers = {} }: Call = {}): Promise<Reply> {
+  async function call(method: 'GET' | 'POST', path: string, { body, as, headers = {} }: Call = {}): Promise<Reply> {
     const before = cms.asked.length
-    const answer = await app.inject({ method, url: path, headers: { ...as && basic(as), ...headers }, ...(body !== undefined && { payload: body as object }) })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json(), upstream: cms.asked.slice(before).map(({ line }) => line) }
+    const answer = await app.inject({
+      method,
+      url: path,
+      headers: { ...(as && basic(as)), ...headers },
+      ...(body !== undefined && { payload: body as object })
+    })
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answer.body === '' ? undefined : answer.json(),
+      upstream: cms.asked.slice(before).map(({ line }) => line)
+    }
   }
 
   return { app, cms, call }
 }
 
 /** A cache that ignores queries: what is answered to the first GET of a path is answered to every other. */
-export function ignoresQueries (): Behaviour {
+export function ignoresQueries(): Behaviour {
   const kept = new Map<string, Said>()
   return async ({ method, path }, honest) => {
     if (method !== 'GET') return undefined
-    const said = kept.get(path) ?? await honest()
+    const said = kept.get(path) ?? (await honest())
     kept.set(path, said)
     return said
   }

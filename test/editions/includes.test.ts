@@ -16,23 +16,29 @@ const search = { limit: 5, offset: 0, total: false }
  * The sample site, on which one reference field can stop to be one that Drupal includes: since it is gone from the editions, or
  * since what it may refer to has no bundle, or by a whim. As in Drupal, what was to be saved is saved before that is found.
  */
-async function open (t: Test) {
+async function open(t: Test) {
   const cms = createCms({ content: newspaper() })
   const cmsUrl = await cms.listen()
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => { await http.close(); await cms.close() })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const site = { why: undefined as 'gone' | 'empty' | 'whim' | undefined }
 
   const request: Jsonapi['request'] = async (one) => {
-    const query = [...one.query ?? []]
+    const query = [...(one.query ?? [])]
     const answer = await jsonapi.request(one)
     const isRefused = query.some(([name, value]) => name === 'include' && value.split(',').includes('field_articles'))
     return !site.why ? answer : isRefused ? refused : shown(structuredClone(answer))
   }
-  const refused: JsonapiAnswer = { status: 400, document: { errors: [{ status: '400', detail: '`field_articles` is not a valid relationship field name. Possible values: uid.' }] } }
+  const refused: JsonapiAnswer = {
+    status: 400,
+    document: { errors: [{ status: '400', detail: '`field_articles` is not a valid relationship field name. Possible values: uid.' }] }
+  }
 
-  function shown (answer: JsonapiAnswer): JsonapiAnswer {
+  function shown(answer: JsonapiAnswer): JsonapiAnswer {
     for (const { relationships = {} } of [oneResource(answer.document) ?? resources(answer.document)].flat()) {
       if (site.why === 'gone') delete relationships['field_articles']
       if (site.why === 'empty' && relationships['field_articles']) relationships['field_articles'] = { data: [] }
@@ -41,7 +47,16 @@ async function open (t: Test) {
   }
 
   const warnings: string[] = []
-  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl, warn: (message) => { warnings.push(message) } }) })
+  const editions = createEditions({
+    site: createSite({
+      cms: { request },
+      model,
+      cmsUrl,
+      warn: (message) => {
+        warnings.push(message)
+      }
+    })
+  })
   const asked = () => cms.requestLines.splice(0).map(decodeURIComponent)
   await editions.read('1', editor)
   asked()
@@ -52,9 +67,10 @@ t.test('a write that was saved is not taken for refused where a reference field 
   for (const does of ['create', 'update'] as const) {
     const { editions, site, warnings, asked } = await open(t)
     site.why = 'gone'
-    const { json } = does === 'create'
-      ? await editions.create({ type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new' }] }, editor)
-      : await editions.update('1', { title: [{ value: 'New' }] }, editor)
+    const { json } =
+      does === 'create'
+        ? await editions.create({ type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new' }] }, editor)
+        : await editions.update('1', { title: [{ value: 'New' }] }, editor)
     t.match(JSON.parse(json), { title: [{ value: 'New' }], field_articles: undefined })
     t.equal(asked().filter((line) => /^(?:POST|PATCH)/.test(line)).length, 1, 'written once')
     t.match(warnings, [/^the CMS saved an edition but failed to say so: The CMS could not answer with what the edition refers to$/])
@@ -62,7 +78,11 @@ t.test('a write that was saved is not taken for refused where a reference field 
 })
 
 t.test('what Drupal does not include is asked for once', async (t) => {
-  for (const [why, articles] of [['gone', undefined], ['empty', 0], ['whim', 1]] as const) {
+  for (const [why, articles] of [
+    ['gone', undefined],
+    ['empty', 0],
+    ['whim', 1]
+  ] as const) {
     const { editions, site, asked } = await open(t)
     site.why = why
     for (let time = 0; time < 2; time++) {

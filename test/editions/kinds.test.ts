@@ -10,26 +10,34 @@ const COLLEAGUE = 3
 
 const uuidOf = (id: number) => `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`
 
-function edition (id: number, uid: number, isPublished: boolean): Seed {
+function edition(id: number, uid: number, isPublished: boolean): Seed {
   return {
     type: 'publisher_container--daily',
     id,
     uuid: uuidOf(id),
-    fields: { title: `Made ${id}`, status: isPublished, uid, field_key: `K-${id}`, field_publisher_edition_type: 'daily', field_articles: [{ target_id: 5 }] }
+    fields: {
+      title: `Made ${id}`,
+      status: isPublished,
+      uid,
+      field_key: `K-${id}`,
+      field_publisher_edition_type: 'daily',
+      field_articles: [{ target_id: 5 }]
+    }
   }
 }
 
 /** A site with these editions alone, which all are in one bundle. */
-function siteWith (editions: Seed[]) {
+function siteWith(editions: Seed[]) {
   const content = newspaper()
   return { ...content, entities: [...content.entities.filter(({ type }) => !type.startsWith('publisher_container--')), ...editions] }
 }
 
-const published = (from: number, count: number, uid = COLLEAGUE) => Array.from({ length: count }, (_, index) => edition(from + index, uid, true))
+const published = (from: number, count: number, uid = COLLEAGUE) =>
+  Array.from({ length: count }, (_, index) => edition(from + index, uid, true))
 const drafts = (from: number, count: number, uid = EDITOR) => Array.from({ length: count }, (_, index) => edition(from + index, uid, false))
 
 /** What an editor of a newsroom sees of it, who may view all drafts and filter only among the published editions and his own. */
-async function newsroom (t: Test, editions: Seed[], filterAccess: boolean | 'published' | 'own' = 'own') {
+async function newsroom(t: Test, editions: Seed[], filterAccess: boolean | 'published' | 'own' = 'own') {
   const { endpoint } = await startEngine(t, 'dynalite')
   const desk = await open(t, { content: siteWith(editions), filterAccess, env: { DYNAMODB_ENDPOINT: endpoint } })
   const list = async (query: string, as = 'editor') => {
@@ -37,7 +45,12 @@ async function newsroom (t: Test, editions: Seed[], filterAccess: boolean | 'pub
     return { status, total: body.meta?.total, ids: body.data?.map(({ id }: any) => id[0].value), requests: upstream.length }
   }
   const put = async (key: string, body: object) => {
-    const answer = await desk.app.inject({ method: 'PUT', url: `/api/collections/daily/by-key/${key}`, headers: basic('editor'), payload: body })
+    const answer = await desk.app.inject({
+      method: 'PUT',
+      url: `/api/collections/daily/by-key/${key}`,
+      headers: basic('editor'),
+      payload: body
+    })
     return { status: answer.statusCode, body: answer.json() }
   }
   return { ...desk, list, put, created: () => desk.cms.requestLines.filter((line) => /^POST .* 201$/.test(line)).length }
@@ -72,12 +85,20 @@ t.test('what is made a moment ago is found, by whoever and whichever way', async
   for (const filterAccess of ['published', 'own'] as const) {
     const { call, list, put, created, url } = await newsroom(t, published(1, 5), filterAccess)
     t.strictSame((await list('q=made')).ids, [5, 4, 3, 2, 1], 'nothing else is there')
-    const fields = { type: 'publisher_container--daily', attributes: { title: 'Made here', status: false, field_key: 'K-own', field_publisher_edition_type: 'daily' } }
-    const made = await call('POST', '/api/collection', { as: 'editor', body: { type: [{ target_id: 'daily' }], title: [{ value: 'Made here' }], status: [{ value: false }], field_key: [{ value: 'K-new' }] } })
+    const fields = {
+      type: 'publisher_container--daily',
+      attributes: { title: 'Made here', status: false, field_key: 'K-own', field_publisher_edition_type: 'daily' }
+    }
+    const made = await call('POST', '/api/collection', {
+      as: 'editor',
+      body: { type: [{ target_id: 'daily' }], title: [{ value: 'Made here' }], status: [{ value: false }], field_key: [{ value: 'K-new' }] }
+    })
     t.match(made, { status: 201, body: { status: [{ value: false }] } })
     t.match(await list('key=K-new'), { total: 1 }, `${filterAccess}: saved through Quoin`)
     const elsewhere = await fetch(`${url}/jsonapi/publisher_container/daily`, {
-      method: 'POST', headers: { ...basic('editor2'), 'content-type': 'application/vnd.api+json' }, body: JSON.stringify({ data: fields })
+      method: 'POST',
+      headers: { ...basic('editor2'), 'content-type': 'application/vnd.api+json' },
+      body: JSON.stringify({ data: fields })
     })
     t.equal(elsewhere.status, 201)
     t.match(await list('key=K-own'), { total: 1 }, `${filterAccess}: saved elsewhere`)
@@ -93,7 +114,10 @@ t.test('what there is not is 404, and created by its key, after a look without a
   for (const id of [15, 19, 1000]) {
     const { status, upstream } = await call('GET', `/api/collection/${id}`, { as: 'editor' })
     t.equal(status, 404)
-    t.ok(upstream.some((line) => !line.includes('filter') && line.includes('sort=-drupal_internal__id')), 'it is looked for among all')
+    t.ok(
+      upstream.some((line) => !line.includes('filter') && line.includes('sort=-drupal_internal__id')),
+      'it is looked for among all'
+    )
   }
   t.match(await put('K-15', { title: [{ value: 'New' }], status: [{ value: false }] }), { status: 201 })
   t.match(await put('K-15', { title: [{ value: 'Newer' }] }), { status: 200 })
@@ -105,7 +129,10 @@ t.test('where all kinds are proven nothing costs more', async (t) => {
   await put('K-13', { title: [{ value: 'First' }] })
   t.equal((await list('key=K-13')).requests, 1)
   t.equal((await list('q=made')).requests, 1)
-  for (const [id, requests] of [[14, 1], [1000, 2]] as const) {
+  for (const [id, requests] of [
+    [14, 1],
+    [1000, 2]
+  ] as const) {
     await call('GET', `/api/collection/${id}`, { as: 'editor' })
     t.equal((await call('GET', `/api/collection/${id}`, { as: 'editor' })).upstream.length, requests, `${id}`)
   }
@@ -113,7 +140,12 @@ t.test('where all kinds are proven nothing costs more', async (t) => {
 
 t.test('lists of articles and what holds them are whole for an editor of nodes with moderation', async (t) => {
   const content = siteWith([...drafts(1, 12), ...drafts(13, 2, COLLEAGUE), ...published(20, 5)])
-  const article = (id: number, uid: number): Seed => ({ type: 'node--article', id, uuid: uuidOf(id), fields: { title: `Article ${id}`, status: false, uid } })
+  const article = (id: number, uid: number): Seed => ({
+    type: 'node--article',
+    id,
+    uuid: uuidOf(id),
+    fields: { title: `Article ${id}`, status: false, uid }
+  })
   content.entities.push(...Array.from({ length: 12 }, (_, index) => article(500 + index, EDITOR)), article(600, COLLEAGUE))
   const roles = { ...content.roles, editor: [...content.roles['editor']!, 'view any unpublished content'] }
   const { call } = await open(t, { content: { ...content, roles }, filterAccess: 'own' })
@@ -121,11 +153,16 @@ t.test('lists of articles and what holds them are whole for an editor of nodes w
   t.strictSame(ids(await call('GET', '/api/collections/article?q=article%20600', { as: 'editor' })), [600])
   t.match(await call('GET', '/api/collections/article/600', { as: 'editor' }), { status: 200, body: { nid: [{ value: 600 }] } })
   const { body } = await call('GET', '/api/collections/article?placed=1&limit=50&q=Article', { as: 'editor' })
-  const holding = Object.values(body.meta.placed).flat().map(({ id }: any) => Number(id))
+  const holding = Object.values(body.meta.placed)
+    .flat()
+    .map(({ id }: any) => Number(id))
   t.strictSame(new Set(holding), new Set())
   const placed = await call('GET', '/api/collections/article?placed=1&limit=50&offset=100', { as: 'editor' })
   const five = placed.body.data.find(({ nid }: any) => nid[0].value === 5)
-  t.strictSame(placed.body.meta.placed[five.uuid[0].value].map(({ id }: any) => Number(id)), [24, 23, 22, 21, 20, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+  t.strictSame(
+    placed.body.meta.placed[five.uuid[0].value].map(({ id }: any) => Number(id)),
+    [24, 23, 22, 21, 20, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+  )
 })
 
 t.test('a reader is shown published editions alone, whatever is hidden', async (t) => {
@@ -134,5 +171,8 @@ t.test('a reader is shown published editions alone, whatever is hidden', async (
   t.match(first, { total: 60 })
   const again = await list('q=made', 'reader')
   t.match(again, { total: 60 })
-  t.ok(again.requests < first.requests, `${first.requests} requests, then ${again.requests}: it is remembered that he is shown nothing else`)
+  t.ok(
+    again.requests < first.requests,
+    `${first.requests} requests, then ${again.requests}: it is remembered that he is shown nothing else`
+  )
 })

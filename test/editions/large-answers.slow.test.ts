@@ -9,9 +9,11 @@ import { basic } from './site.ts'
 
 const HEAP_MIB = 384
 /** Quoin as a process of its own, with a small heap, before such a site. */
-async function start (t: Test, characters: number, kind: 'text' | 'values') {
+async function start(t: Test, characters: number, kind: 'text' | 'values') {
   const cms = await startHostileCms(t)
-  const quoin = runNode(t, [`--max-old-space-size=${HEAP_MIB}`, ...START], { env: { ENVIRONMENT: 'test', CMS_URL: cms.url, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', PORT: '0', CMS_TIMEOUT_MS: '60000' } })
+  const quoin = runNode(t, [`--max-old-space-size=${HEAP_MIB}`, ...START], {
+    env: { ENVIRONMENT: 'test', CMS_URL: cms.url, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', PORT: '0', CMS_TIMEOUT_MS: '60000' }
+  })
   const [url = ''] = await quoin.says(/http:\/\/[\d.]+:\d+/)
   const get = async (path: string) => {
     const answer = await fetch(url + path, { headers: basic('editor') }).catch((error) => error as Error)
@@ -24,7 +26,7 @@ async function start (t: Test, characters: number, kind: 'text' | 'values') {
   return { url, get, quoin }
 }
 
-function tally (values: Array<number | string>): string {
+function tally(values: Array<number | string>): string {
   return JSON.stringify(Object.entries(Object.groupBy(values, String)).map(([value, all]) => [value, all!.length]))
 }
 
@@ -39,7 +41,10 @@ for (const kind of ['text', 'values'] as const) {
       const statuses = await Promise.all(Array.from({ length: count }, (_, n) => get(path(n))))
       t.comment(tally(statuses))
       t.ok(statuses.includes(200), 'some are answered')
-      t.strictSame(statuses.filter((status) => status !== 200 && status !== 503), [])
+      t.strictSame(
+        statuses.filter((status) => status !== 200 && status !== 503),
+        []
+      )
       t.equal(await get('/health/live'), 200, quoin.output().stderr.slice(0, 500))
       for (let n = 0; n < 3; n++) t.equal(await get(path(n)), 200, 'one alone is answered')
       t.equal(await get('/api/collections/daily?limit=1'), 200)
@@ -61,7 +66,10 @@ t.test(`callers who ask for lists of 23 MB and take nothing of them do not end a
   const statuses: string[] = []
   // After ten seconds an answer that nobody takes makes room for others.
   while (sockets.length < 20 && statuses.at(-1) !== '503') {
-    const socket = connect(Number(port), hostname).on('error', () => {}).setEncoding('latin1').pause()
+    const socket = connect(Number(port), hostname)
+      .on('error', () => {})
+      .setEncoding('latin1')
+      .pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${basic('editor').authorization}\r\n\r\n`)
     await once(socket, 'readable')
     sockets.push(socket)
@@ -71,6 +79,6 @@ t.test(`callers who ask for lists of 23 MB and take nothing of them do not end a
   t.equal(statuses.at(-1), '503')
   t.equal(await get('/health/live'), 200, quoin.output().stderr.slice(0, 500))
   for (const socket of sockets) socket.destroy()
-  for (const end = Date.now() + 10_000; await get(path) !== 200 && Date.now() < end;) await sleep(100)
+  for (const end = Date.now() + 10_000; (await get(path)) !== 200 && Date.now() < end;) await sleep(100)
   t.equal(await get(path), 200, 'when they are gone others are answered')
 })

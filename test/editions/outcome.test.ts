@@ -14,7 +14,7 @@ const json = { 'content-type': 'application/json' }
 type Fault = 'fail after' | 'fail before' | 'hang after' | 'reset after' | 'lose after' | 'lose before' | 'fail, then everything'
 
 /** The service, with something between it and the sample CMS that spoils the answer to writes. */
-async function open (t: Test, fault: Fault) {
+async function open(t: Test, fault: Fault) {
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const origin = await cms.listen()
@@ -26,10 +26,15 @@ async function open (t: Test, fault: Fault) {
     if (spoiled && fault === 'fail, then everything') return response.writeHead(500).end()
     if (isWrite) spoiled = true
     if (isWrite && fault === 'fail before') return response.writeHead(500).end()
-    const lost = () => response.writeHead(503, { 'content-type': 'text/html; charset=iso-8859-1' }).end('<title>503 Service Unavailable</title>')
+    const lost = () =>
+      response.writeHead(503, { 'content-type': 'text/html; charset=iso-8859-1' }).end('<title>503 Service Unavailable</title>')
     if (isWrite && fault === 'lose before') return lost()
     const { 'content-type': type = '', authorization = '' } = request.headers
-    const answer = await fetch(origin + request.url, { method: request.method!, headers: { ...(type && { 'content-type': type }), authorization }, ...(isWrite && { body: Buffer.concat(chunks) }) })
+    const answer = await fetch(origin + request.url, {
+      method: request.method!,
+      headers: { ...(type && { 'content-type': type }), authorization },
+      ...(isWrite && { body: Buffer.concat(chunks) })
+    })
     const text = await answer.text()
     if (!isWrite) return response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type')! }).end(text)
     if (fault === 'hang after') return
@@ -38,10 +43,25 @@ async function open (t: Test, fault: Fault) {
     return response.writeHead(500, { 'content-type': 'text/plain' }).end('PDOException: SQLSTATE[HY000]')
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  t.teardown(() => { proxy.closeAllConnections(); proxy.close() })
-  const app = await build(t, { CMS_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', ...(fault === 'hang after' && { CMS_TIMEOUT_MS: '1500' }) })
+  t.teardown(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const app = await build(t, {
+    CMS_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor',
+    ...(fault === 'hang after' && { CMS_TIMEOUT_MS: '1500' })
+  })
   const change = () => app.inject({ method: 'POST', url: '/api/collection/1', headers: json, payload: { title: [{ value: 'Changed' }] } })
-  const create = () => app.inject({ method: 'POST', url: '/api/collection', headers: json, payload: { type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new-key' }] } })
+  const create = () =>
+    app.inject({
+      method: 'POST',
+      url: '/api/collection',
+      headers: json,
+      payload: { type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new-key' }] }
+    })
   return { cms, change, create }
 }
 
@@ -89,8 +109,18 @@ t.test('where the CMS cannot be asked, the caller is told that nobody knows', as
 })
 
 t.test('an answer that says what happened is taken at its word', async (t) => {
-  const look = async () => { throw new Error('nobody looks') }
-  const fail = (failure: unknown) => confirmWrite(uuid, async () => { throw failure }, look, () => {})
+  const look = async () => {
+    throw new Error('nobody looks')
+  }
+  const fail = (failure: unknown) =>
+    confirmWrite(
+      uuid,
+      async () => {
+        throw failure
+      },
+      look,
+      () => {}
+    )
   for (const cause of [undefined, Object.assign(new Error(), { status: 503, isDrupals: true })]) {
     const maintenance = new Failure('CMS_UNAVAILABLE', 'later', { cause })
     t.equal(await fail(maintenance).catch((error) => error), maintenance)
@@ -98,12 +128,48 @@ t.test('an answer that says what happened is taken at its word', async (t) => {
   const refused = new Failure('CMS_UNREACHABLE', 'away', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   t.equal(await fail(refused).catch((error) => error), refused)
   await t.rejects(fail(new TypeError('a defect')), { message: 'a defect' })
-  t.equal(await confirmWrite(uuid, async () => 1, look, () => {}), 1)
+  t.equal(
+    await confirmWrite(
+      uuid,
+      async () => 1,
+      look,
+      () => {}
+    ),
+    1
+  )
 })
 
 t.test('an edition that others changed meanwhile leaves the outcome open; so does a CMS that may still be writing', async (t) => {
-  const failure = (code: 'CMS_FAILED' | 'CMS_TIMEOUT') => async () => { throw new Failure(code, 'Bad', { cause: new Error() }) }
-  await t.rejects(confirmWrite(uuid, failure('CMS_FAILED'), async () => { throw new Error('others') }, () => {}), { message: /not known/ })
-  await t.rejects(confirmWrite(uuid, failure('CMS_TIMEOUT'), async () => undefined, () => {}), { message: /not known/, code: 'CMS_TIMEOUT' })
-  await t.rejects(confirmWrite(uuid, failure('CMS_FAILED'), async () => undefined, () => {}), { message: 'Bad; nothing was saved' })
+  const failure = (code: 'CMS_FAILED' | 'CMS_TIMEOUT') => async () => {
+    throw new Failure(code, 'Bad', { cause: new Error() })
+  }
+  await t.rejects(
+    confirmWrite(
+      uuid,
+      failure('CMS_FAILED'),
+      async () => {
+        throw new Error('others')
+      },
+      () => {}
+    ),
+    { message: /not known/ }
+  )
+  await t.rejects(
+    confirmWrite(
+      uuid,
+      failure('CMS_TIMEOUT'),
+      async () => undefined,
+      () => {}
+    ),
+    { message: /not known/, code: 'CMS_TIMEOUT' }
+  )
+  await t.rejects(
+    confirmWrite(
+      uuid,
+      failure('CMS_FAILED'),
+      async () => undefined,
+      () => {}
+    ),
+    { message: 'Bad; nothing was saved' }
+  )
 })

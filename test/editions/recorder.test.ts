@@ -14,11 +14,14 @@ const editor = basic('editor')
 const title = (value: string) => ({ title: [{ value }] })
 
 /** The sample site with a recorder that notes what it is told and, after each, how many writes the site had seen. */
-async function open (t: Test, { refusal, fault }: { refusal?: Failure, fault?: () => Promise<never> } = {}) {
+async function open(t: Test, { refusal, fault }: { refusal?: Failure; fault?: () => Promise<never> } = {}) {
   const cms = createCms({ content: newspaper() })
   const cmsUrl = await cms.listen()
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => { await http.close(); await cms.close() })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   let isBroken = false
   const request: Jsonapi['request'] = async (one) => {
@@ -43,7 +46,7 @@ async function open (t: Test, { refusal, fault }: { refusal?: Failure, fault?: (
       seen.push([outcome.outcome, writes()])
     }
   }
-  const site = createSite({ cms: { request }, model, cmsUrl, warn () {} })
+  const site = createSite({ cms: { request }, model, cmsUrl, warn() {} })
   const editions = createEditions({ site, recorder })
   return { editions, saves, outcomes, seen, writes }
 }
@@ -52,7 +55,10 @@ t.test('a recorder is told of a save before it is sent, and of its outcome befor
   const { editions, saves, outcomes, seen } = await open(t)
   const { etag: read } = await editions.read('1', editor)
   const { etag } = await editions.update('1', { ...title('Recorded'), status: [{ value: true }] }, editor, { uid: '7', name: 'Anna' })
-  t.strictSame(seen, [['intent', 0], ['saved', 1]])
+  t.strictSame(seen, [
+    ['intent', 0],
+    ['saved', 1]
+  ])
   const { before, ...save } = saves[0]!
   t.match(save, { kind: 'update', by: { uid: '7', name: 'Anna' }, isShared: false })
   t.strictSame(Object.keys(save.fields), ['title'], 'only what changes')
@@ -66,12 +72,26 @@ t.test('a recorder is told of a save before it is sent, and of its outcome befor
 
 t.test('each way to save has its kind', async (t) => {
   const { editions, saves } = await open(t)
-  const { json } = await editions.create({ type: 'daily', ...title('New'), field_key: [{ value: 'new' }], status: [{ value: false }] }, editor, { uid: '7' })
-  const { uuid: [{ value: uuid }] } = JSON.parse(json)
+  const { json } = await editions.create(
+    { type: 'daily', ...title('New'), field_key: [{ value: 'new' }], status: [{ value: false }] },
+    editor,
+    { uid: '7' }
+  )
+  const {
+    uuid: [{ value: uuid }]
+  } = JSON.parse(json)
   await editions.arrange(uuid, { operations: [{ op: 'insert', article: { target_id: 4 }, at: 'end' }] }, editor)
   await editions.update(uuid, title('Restored'), editor, { kind: 'restore' })
   await editions.close(uuid, editor, { check: async () => {}, again: async () => {} })
-  t.strictSame(saves.map(({ kind, uuid: id, before }) => [kind, id === uuid, before !== undefined]), [['create', true, false], ['order', true, true], ['restore', true, true], ['close', true, true]])
+  t.strictSame(
+    saves.map(({ kind, uuid: id, before }) => [kind, id === uuid, before !== undefined]),
+    [
+      ['create', true, false],
+      ['order', true, true],
+      ['restore', true, true],
+      ['close', true, true]
+    ]
+  )
   t.match(saves[0]!.fields['title'], { before: undefined, after: [{ value: 'New' }] })
   t.match(saves[1]!.fields, { field_articles: { before: [], after: [{ target_id: 4 }] } })
 })
@@ -82,11 +102,21 @@ t.test('what the CMS refuses is refused, also a create of what is there', async 
   const body = { type: 'daily', ...title('New'), field_key: [{ value: 'new' }], uuid: [{ value: '00000000-0000-4000-8000-00000000abcd' }] }
   t.equal((await editions.create(body, editor)).isNew, true)
   t.equal((await editions.create(body, editor)).isNew, false)
-  t.strictSame(outcomes.map(({ outcome }) => outcome), ['refused', 'saved', 'refused'])
+  t.strictSame(
+    outcomes.map(({ outcome }) => outcome),
+    ['refused', 'saved', 'refused']
+  )
 })
 
 t.test('what nobody can tell is uncertain', async (t) => {
-  for (const fault of [async () => { throw new Failure('CMS_TIMEOUT', 'slow') }, async () => { throw new TypeError('a mistake') }]) {
+  for (const fault of [
+    async () => {
+      throw new Failure('CMS_TIMEOUT', 'slow')
+    },
+    async () => {
+      throw new TypeError('a mistake')
+    }
+  ]) {
     const { editions, outcomes } = await open(t, { fault })
     await t.rejects(editions.update('1', title('Lost'), editor))
     t.strictSame(outcomes, [{ outcome: 'uncertain' }])

@@ -7,11 +7,17 @@ import { editionsOf, failed, writes } from './site.ts'
 
 const [existing] = editionsOf(newspaper()) as [ReturnType<typeof editionsOf>[number]]
 const uuid = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa'
-const edition = (key: string, more: object = {}) => ({ type: 'daily', title: [{ value: 'Repeated' }], field_key: [{ value: key }], field_articles: [{ target_id: 4 }], ...more })
+const edition = (key: string, more: object = {}) => ({
+  type: 'daily',
+  title: [{ value: 'Repeated' }],
+  field_key: [{ value: key }],
+  field_articles: [{ target_id: 4 }],
+  ...more
+})
 const html = { 'content-type': 'text/html' }
 
 /** Loses what is said to writes: `after` they are done or `before`, and to looks as well if `blind`. */
-function losing (cms: HostileDesk['cms'], said: Said, when: 'after' | 'before', { blind = false } = {}): void {
+function losing(cms: HostileDesk['cms'], said: Said, when: 'after' | 'before', { blind = false } = {}): void {
   let lost = false
   cms.behave = async ({ method, path }, honest) => {
     if (method === 'GET') return blind && lost && /[\w-]{36}$/.test(path) ? { status: 500, headers: html } : undefined
@@ -22,7 +28,7 @@ function losing (cms: HostileDesk['cms'], said: Said, when: 'after' | 'before', 
 }
 
 /** How many editions have a key. */
-async function count ({ call, cms }: HostileDesk, key: string): Promise<number> {
+async function count({ call, cms }: HostileDesk, key: string): Promise<number> {
   cms.behave = () => undefined
   return (await call('GET', `/api/collections/publisher_container?key=${key}`, { as: 'editor' })).body.data.length
 }
@@ -56,14 +62,32 @@ for (const [what, said, status, code] of uncertain) {
     const again = edition('lost', { uuid: [{ value: lost.body.uuid }] })
     for (const time of ['second', 'third']) {
       const repeated = await create(again)
-      t.match([repeated.status, repeated.body.uuid, repeated.body.field_key], [200, [{ value: lost.body.uuid }], [{ value: 'lost' }]], `the ${time} time`)
+      t.match(
+        [repeated.status, repeated.body.uuid, repeated.body.field_key],
+        [200, [{ value: lost.body.uuid }], [{ value: 'lost' }]],
+        `the ${time} time`
+      )
       t.equal(repeated.headers['location'], `/api/collection/${repeated.body.id[0].value}`)
     }
     losing(cms, said, 'before')
     t.equal((await create(again)).status, 201, 'also when the CMS fails once more')
-    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs from what you sent in title\./)
+    failed(
+      t,
+      'with other fields',
+      await create({ ...again, title: [{ value: 'Other' }] }),
+      409,
+      'CONFLICT',
+      /it differs from what you sent in title\./
+    )
     cms.behave = () => undefined
-    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs from what you sent in title\./)
+    failed(
+      t,
+      'with other fields',
+      await create({ ...again, title: [{ value: 'Other' }] }),
+      409,
+      'CONFLICT',
+      /it differs from what you sent in title\./
+    )
     failed(t, 'of another bundle', await create({ ...again, type: 'special' }), 409, 'CONFLICT', /it differs from what you sent in type\./)
     t.equal(await count(desk, 'lost'), 1)
   })
@@ -99,29 +123,53 @@ t.test('a refusal stays one where no edition has the uuid, or it cannot be looke
   failed(t, 'invalid', await create(wrong), 422, 'UNPROCESSABLE', /field_page_count/)
   const { upstream } = await create({ ...edition('wrong'), field_page_count: [{ value: -1 }] })
   t.equal(upstream.length, writes(upstream).length, 'a uuid of our own is looked for after a conflict alone')
-  cms.behave = ({ method, path }) => method === 'GET' && path.endsWith(existing.uuid) ? { status: 409, body: { errors: [{ detail: 'strange' }] } } : undefined
-  failed(t, 'taken', await create(edition('taken', { uuid: [{ value: existing.uuid }] })), 409, 'CONFLICT', 'Conflict: Entity already exists.')
+  cms.behave = ({ method, path }) =>
+    method === 'GET' && path.endsWith(existing.uuid) ? { status: 409, body: { errors: [{ detail: 'strange' }] } } : undefined
+  failed(
+    t,
+    'taken',
+    await create(edition('taken', { uuid: [{ value: existing.uuid }] })),
+    409,
+    'CONFLICT',
+    'Conflict: Entity already exists.'
+  )
 })
 
 t.test('a uuid that is no text is refused as core refuses values of other types', async (t) => {
   const { call } = await openHostile(t)
-  failed(t, 'object', await call('POST', '/api/collection', { as: 'editor', body: edition('x', { uuid: [{ value: { toString: 5 } }] }) }), 422, 'UNPROCESSABLE', /uuid\.0\.value: This value should be of the correct primitive type/)
+  failed(
+    t,
+    'object',
+    await call('POST', '/api/collection', { as: 'editor', body: edition('x', { uuid: [{ value: { toString: 5 } }] }) }),
+    422,
+    'UNPROCESSABLE',
+    /uuid\.0\.value: This value should be of the correct primitive type/
+  )
 })
 
 t.test('a create with a text that differs by a zero is another one', async (t) => {
   const { call } = await openHostile(t)
-  const create = (title: string) => call('POST', '/api/collection', { as: 'editor', body: edition('zero', { uuid: [{ value: uuid }], title: [{ value: title }] }) })
+  const create = (title: string) =>
+    call('POST', '/api/collection', { as: 'editor', body: edition('zero', { uuid: [{ value: uuid }], title: [{ value: title }] }) })
   t.equal((await create('7.1')).status, 201)
   t.equal((await create('7.1')).status, 200)
   failed(t, '7.10', await create('7.10'), 409, 'CONFLICT', /it differs from what you sent in title\./)
 })
 
 t.test('only a field that is known as a decimal is compared as one', (t) => {
-  const shown = { type: 'publisher_container--daily', id: uuid, attributes: { title: '7.1', field_key: '2026-01-01T10:00:00+00:00', field_price: '2.50', field_other: '2.50' } }
+  const shown = {
+    type: 'publisher_container--daily',
+    id: uuid,
+    attributes: { title: '7.1', field_key: '2026-01-01T10:00:00+00:00', field_price: '2.50', field_other: '2.50' }
+  }
   const model = contentModel({ decimalFields: ['field_price'] })
   const differing = (body: object) => differingFields(normalize(body as Record<string, unknown>, model), shown, model)
   t.strictSame(differing({ title: [{ value: '7.1' }], field_price: [{ value: '2.5' }], field_other: [{ value: '2.50' }] }), [])
-  t.strictSame(differing({ title: [{ value: '7.10' }], field_price: [{ value: '2.05' }], field_other: [{ value: '2.5' }] }), ['title', 'field_price', 'field_other'])
+  t.strictSame(differing({ title: [{ value: '7.10' }], field_price: [{ value: '2.05' }], field_other: [{ value: '2.5' }] }), [
+    'title',
+    'field_price',
+    'field_other'
+  ])
   t.strictSame(differing({ field_key: [{ value: '2026-01-01T11:00:00+01:00' }] }), ['field_key'], 'nor is a text a date')
   const changed = (body: object) => Object.keys(difference(normalize(body as Record<string, unknown>, model), shown, model))
   t.strictSame(changed({ field_price: [{ value: '2.5' }], field_other: [{ value: '2.5' }] }), ['field_other'])
@@ -145,7 +193,15 @@ t.test('what an edition shows of what was sent to create it', (t: Test) => {
       field_map: [{ a: 1 }],
       field_none: null
     },
-    relationships: { field_cover: { data: { type: 'file--file', id: '00000000-0000-4000-8000-00000000000a', meta: { drupal_internal__target_id: 5, alt: 'A', width: 100 } } } }
+    relationships: {
+      field_cover: {
+        data: {
+          type: 'file--file',
+          id: '00000000-0000-4000-8000-00000000000a',
+          meta: { drupal_internal__target_id: 5, alt: 'A', width: 100 }
+        }
+      }
+    }
   }
   const differing = (body: object) => differingFields(normalize(body as Record<string, unknown>, model), shown, model)
   const same = {
@@ -161,9 +217,18 @@ t.test('what an edition shows of what was sent to create it', (t: Test) => {
     field_map: [{ a: 1 }],
     field_none: []
   }
-  const items = Object.fromEntries(Object.entries(same).map(([field, value]) => [field, typeof value === 'object' || field === 'type' ? value : [{ value }]]))
+  const items = Object.fromEntries(
+    Object.entries(same).map(([field, value]) => [field, typeof value === 'object' || field === 'type' ? value : [{ value }]])
+  )
   t.strictSame(differing(items), [])
-  for (const cover of [{ target_id: 5 }, { target_id: '5', url: '/x' }, 5, { target_uuid: '00000000-0000-4000-8000-00000000000A', alt: 'A' }]) t.strictSame(differing({ field_cover: [cover] }), [], JSON.stringify(cover))
+  for (const cover of [
+    { target_id: 5 },
+    { target_id: '5', url: '/x' },
+    5,
+    { target_uuid: '00000000-0000-4000-8000-00000000000A', alt: 'A' }
+  ]) {
+    t.strictSame(differing({ field_cover: [cover] }), [], JSON.stringify(cover))
+  }
   const others: Record<string, unknown> = {
     title: [{ value: 'U' }],
     created: [{ value: '2026-01-01T10:00:01+00:00' }],

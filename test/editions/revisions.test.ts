@@ -16,11 +16,12 @@ const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => pub
 const path = `/api/collection/${id}`
 const title = (text: string) => ({ title: [{ value: text }] })
 const insert = (article: number) => ({ operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] })
-const articlesOf = ({ body }: { body: any }): number[] => body.field_articles.map(({ target_id: article }: { target_id: number }) => article)
+const articlesOf = ({ body }: { body: any }): number[] =>
+  body.field_articles.map(({ target_id: article }: { target_id: number }) => article)
 const versionsIn = (upstream: string[]) => upstream.flatMap((line) => /resourceVersion=([^&]+)/.exec(line)?.[1] ?? [])
 
 /** A desk before a Drupal that goes on to show the edition as it was before the first save. */
-function openLate (t: Test, env: Record<string, string> = {}): Promise<HostileDesk> {
+function openLate(t: Test, env: Record<string, string> = {}): Promise<HostileDesk> {
   // Drupal itself tells two saves apart only where seconds lie between them.
   const now = Date.now()
   return openHostile(t, { env, now: () => now, lateReads: true })
@@ -43,10 +44,15 @@ t.test('so is a reader of a list, in up to ten rows', async (t) => {
   const { call } = await openLate(t)
   const titles = async () => {
     const { body, upstream } = await call('GET', '/api/collections/daily?limit=50', { as: 'editor' })
-    return { titles: body.data.filter(({ title: [{ value }] }: any) => value.startsWith('Now ')).length, versions: versionsIn(upstream).length }
+    return {
+      titles: body.data.filter(({ title: [{ value }] }: any) => value.startsWith('Now ')).length,
+      versions: versionsIn(upstream).length
+    }
   }
   t.strictSame(await titles(), { titles: 0, versions: 0 })
-  const daily = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily').slice(-11)
+  const daily = editionsOf(newspaper())
+    .filter(({ published, bundle }) => published && bundle === 'daily')
+    .slice(-11)
   for (const [index, { id }] of daily.entries()) {
     t.equal((await call('POST', `/api/collection/${id}`, { body: title(`Now ${id}`), as: 'editor' })).status, 200)
     t.strictSame(await titles(), { titles: Math.min(index + 1, 10), versions: Math.min(index + 1, 10) })
@@ -66,7 +72,8 @@ t.test('operations are applied to the order of the last save, also that of anoth
   const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
   const before = articlesOf(await call('GET', path, { as: 'editor' }))
   const arrange = (article: number) => call('POST', `${path}/articles`, { body: insert(article), as: 'editor' })
-  const arrangeThroughOther = async (article: number) => (await other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })).statusCode
+  const arrangeThroughOther = async (article: number) =>
+    (await other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })).statusCode
   t.equal((await arrange(101)).status, 200)
   t.equal(await arrangeThroughOther(102), 200)
   t.strictSame(await Promise.all([arrangeThroughOther(103), arrangeThroughOther(104)]), [200, 200])
@@ -83,7 +90,7 @@ t.test('what another instance has saved is shown as soon as the bus tells of it'
   await until(() => [app, other].every((each) => each.readings.get('quoin_bus_up')!.read() === 1), 'the bus')
   t.equal((await call('POST', path, { body: title('First'), as: 'editor' })).status, 200)
   const titleThere = async () => (await other.inject({ url: path, headers: basic('editor2') })).json().title[0].value
-  for (const end = performance.now() + 20_000; await titleThere() !== 'First' && performance.now() < end;) await sleep(20)
+  for (const end = performance.now() + 20_000; (await titleThere()) !== 'First' && performance.now() < end;) await sleep(20)
   t.equal(await titleThere(), 'First')
 })
 
@@ -102,7 +109,7 @@ t.test('the look after a save without an answer is not misled', async (t) => {
 })
 
 /** The ticket of the edition tells a revision that the site does not have: it was set back to an earlier state, say. */
-async function tellOf (client: DynamoDBDocumentClient, revision: unknown): Promise<void> {
+async function tellOf(client: DynamoDBDocumentClient, revision: unknown): Promise<void> {
   const { Items = [] } = await client.send(new ScanCommand({ TableName: 'DataState' }))
   const ticket = Items.find(({ env_entityType_entityId: key }) => String(key).endsWith(`#save-${uuid}`))!
   await client.send(new PutCommand({ TableName: 'DataState', Item: { ...ticket, revision } }))
@@ -116,7 +123,10 @@ t.test('a revision that Drupal does not have is forgotten', async (t) => {
     await tellOf(client, revision)
     const { status, upstream } = await call('POST', path, { body: title(`After ${String(revision)}`), as: 'editor' })
     t.equal(status, 200)
-    t.equal(versionsIn(upstream).some((version) => version === `id:${String(revision)}`), revision === 999_999)
+    t.equal(
+      versionsIn(upstream).some((version) => version === `id:${String(revision)}`),
+      revision === 999_999
+    )
     const read = await call('GET', path, { as: 'editor' })
     t.strictSame([read.body.title[0].value, versionsIn(read.upstream)], [`After ${String(revision)}`, []])
   }
@@ -128,7 +138,9 @@ t.test('where somebody has saved in Drupal since, what Drupal shows is shown', a
     const shown = (await call('GET', path, { as })).body.title
     t.equal((await call('POST', path, { body: title('First'), as: 'editor' })).status, 200)
     const form = await fetch(`${cms.url}/jsonapi/publisher_container/daily/${uuid}`, {
-      method: 'PATCH', headers: { ...basic('editor2'), ...JSONAPI }, body: JSON.stringify({ data: { type: 'publisher_container--daily', id: uuid, attributes: { title: 'In the form' } } })
+      method: 'PATCH',
+      headers: { ...basic('editor2'), ...JSONAPI },
+      body: JSON.stringify({ data: { type: 'publisher_container--daily', id: uuid, attributes: { title: 'In the form' } } })
     })
     t.equal(form.status, 200)
     const { status, body } = await call('GET', path, { as })
@@ -139,7 +151,7 @@ t.test('where somebody has saved in Drupal since, what Drupal shows is shown', a
 t.test('where Drupal does not answer with the newest revision, that is told, and nothing is saved', async (t) => {
   const { call, cms } = await openLate(t)
   t.equal((await call('POST', path, { body: title('First'), as: 'editor' })).status, 200)
-  cms.behave = async ({ query }) => query.get('resourceVersion')?.startsWith('id:') ? { status: 503, body: 'x' } : undefined
+  cms.behave = async ({ query }) => (query.get('resourceVersion')?.startsWith('id:') ? { status: 503, body: 'x' } : undefined)
   t.equal((await call('GET', path, { as: 'editor' })).status, 503)
   const { status, upstream } = await call('POST', path, { body: title('Second'), as: 'editor' })
   t.strictSame([status, upstream.some((line) => line.startsWith('PATCH'))], [503, false])
@@ -147,12 +159,20 @@ t.test('where Drupal does not answer with the newest revision, that is told, and
 
 t.test('revisions are remembered for one edition whatever the case of its uuid, and drafts are none', async (t) => {
   const revisions = createRevisions(model)
-  const resource = (revision: unknown, links = {}) => ({ type: 'publisher_container--daily', id: uuid, attributes: { drupal_internal__revision_id: revision }, links })
+  const resource = (revision: unknown, links = {}) => ({
+    type: 'publisher_container--daily',
+    id: uuid,
+    attributes: { drupal_internal__revision_id: revision },
+    links
+  })
   t.equal(revisions.newerThan(resource(1)), undefined)
   revisions.learn(uuid.toUpperCase(), 7)
   revisions.learnFrom(resource(6))
   revisions.learnFrom(resource(9, { 'latest-version': { href: 'x' } }))
-  t.strictSame([revisions.of(uuid), revisions.newerThan(resource(6)), revisions.newerThan(resource(7)), revisions.newerThan(resource(undefined))], [7, 7, undefined, undefined])
+  t.strictSame(
+    [revisions.of(uuid), revisions.newerThan(resource(6)), revisions.newerThan(resource(7)), revisions.newerThan(resource(undefined))],
+    [7, 7, undefined, undefined]
+  )
   revisions.learnFrom(resource(8))
   t.equal(revisions.of(uuid), 8)
   revisions.forget(uuid.toUpperCase())
@@ -163,15 +183,17 @@ t.test('revisions are remembered for one edition whatever the case of its uuid, 
  * A desk before a Drupal that goes on to show everybody the edition as it was, unless they name a version, after somebody has
  * saved another state in Drupal's own form.
  */
-async function openOld (t: Test, { env = {}, ...changes }: { attributes?: object, relationships?: object, env?: Record<string, string> }) {
+async function openOld(t: Test, { env = {}, ...changes }: { attributes?: object; relationships?: object; env?: Record<string, string> }) {
   const desk = await openHostile(t, { env })
   const { call, cms } = desk
   const latest = `${cms.url}/jsonapi/publisher_container/daily/${uuid}?resourceVersion=rel:latest-version`
-  const truth = async () => (await (await fetch(latest, { headers: basic('editor') })).json() as { data: any }).data
+  const truth = async () => ((await (await fetch(latest, { headers: basic('editor') })).json()) as { data: any }).data
   const before = await call('GET', path, { as: 'editor' })
   const old = await truth()
   const form = await fetch(`${cms.url}/jsonapi/publisher_container/daily/${uuid}`, {
-    method: 'PATCH', headers: { ...basic('editor2'), ...JSONAPI }, body: JSON.stringify({ data: { type: 'publisher_container--daily', id: uuid, ...changes } })
+    method: 'PATCH',
+    headers: { ...basic('editor2'), ...JSONAPI },
+    body: JSON.stringify({ data: { type: 'publisher_container--daily', id: uuid, ...changes } })
   })
   if (form.status !== 200) throw new Error(await form.text())
   cms.behave = async ({ method, path, query }, honest) => {
@@ -189,15 +211,24 @@ t.test('a save of what Drupal still shows is sent where the latest version has s
   const saved = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
   t.strictSame([saved.status, sentIn(saved.upstream), (await truth()).attributes.title], [200, 1, before.body.title[0].value])
   const again = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
-  t.strictSame([again.status, sentIn(again.upstream), versionsIn(again.upstream).length > 0], [200, 0, true], 'what the latest version has is not')
+  t.strictSame(
+    [again.status, sentIn(again.upstream), versionsIn(again.upstream).length > 0],
+    [200, 0, true],
+    'what the latest version has is not'
+  )
 })
 
 t.test('so are operations on the running order, and a close', async (t) => {
   const desk = await openHostile(t)
   const [first, ...others] = (await desk.call('GET', path, { as: 'editor' })).body.field_articles
-  const relationships = { field_articles: { data: others.map(({ target_uuid: id }: { target_uuid: string }) => ({ type: 'node--article', id })) } }
+  const relationships = {
+    field_articles: { data: others.map(({ target_uuid: id }: { target_uuid: string }) => ({ type: 'node--article', id })) }
+  }
   const order = await openOld(t, { relationships })
-  const put = await order.call('POST', `${path}/articles`, { body: { operations: [{ op: 'insert', article: { target_id: first.target_id }, at: 'start' }] }, as: 'editor' })
+  const put = await order.call('POST', `${path}/articles`, {
+    body: { operations: [{ op: 'insert', article: { target_id: first.target_id }, at: 'start' }] },
+    as: 'editor'
+  })
   t.strictSame([put.status, put.body.meta?.operations, sentIn(put.upstream)], [200, [{ outcome: 'done' }], 1])
   t.equal((await order.truth()).relationships.field_articles.data[0].id, first.target_uuid)
 
@@ -211,10 +242,20 @@ t.test('so are operations on the running order, and a close', async (t) => {
 t.test('an upsert of what Drupal still shows is sent too, and one of what the latest version has takes its turn and is not', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app, before, truth, cms } = await openOld(t, { attributes: { title: 'New' }, env: { DYNAMODB_ENDPOINT: endpoint } })
-  const { body: { field_key: [{ value: key }], title: [{ value: old }] } } = before
+  const {
+    body: {
+      field_key: [{ value: key }],
+      title: [{ value: old }]
+    }
+  } = before
   const push = async () => {
     const from = cms.asked.length
-    const { statusCode } = await app.inject({ method: 'PUT', url: `/api/collections/daily/by-key/${key}`, headers: basic('editor'), payload: title(old) })
+    const { statusCode } = await app.inject({
+      method: 'PUT',
+      url: `/api/collections/daily/by-key/${key}`,
+      headers: basic('editor'),
+      payload: title(old)
+    })
     return [statusCode, sentIn(cms.asked.slice(from).map(({ line }) => line))]
   }
   t.strictSame(await push(), [200, 1])
@@ -225,9 +266,17 @@ t.test('an upsert of what Drupal still shows is sent too, and one of what the la
 t.test('an upsert of what both states have is not sent, and answered with the edition as it is then', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app, before, cms } = await openOld(t, { attributes: { field_page_count: 77 }, env: { DYNAMODB_ENDPOINT: endpoint } })
-  const { field_key: [{ value: key }], title: [{ value: old }] } = before.body
+  const {
+    field_key: [{ value: key }],
+    title: [{ value: old }]
+  } = before.body
   const from = cms.asked.length
-  const pushed = await app.inject({ method: 'PUT', url: `/api/collections/daily/by-key/${key}`, headers: basic('editor'), payload: title(old) })
+  const pushed = await app.inject({
+    method: 'PUT',
+    url: `/api/collections/daily/by-key/${key}`,
+    headers: basic('editor'),
+    payload: title(old)
+  })
   const lines = cms.asked.slice(from).map(({ line }) => line)
   t.strictSame([pushed.statusCode, sentIn(lines)], [200, 0], pushed.body)
 })
@@ -235,7 +284,10 @@ t.test('an upsert of what both states have is not sent, and answered with the ed
 t.test('of a type without revisions there is no further request', async (t) => {
   const file = join(t.testdir({ 'model.json': JSON.stringify({ keys: { revision: null } }) }), 'model.json')
   const { endpoint } = await startEngine(t, 'dynalite')
-  const { app, call, before, cms } = await openOld(t, { attributes: { title: 'New' }, env: { CONTENT_MODEL: file, DYNAMODB_ENDPOINT: endpoint } })
+  const { app, call, before, cms } = await openOld(t, {
+    attributes: { title: 'New' },
+    env: { CONTENT_MODEL: file, DYNAMODB_ENDPOINT: endpoint }
+  })
   const from = cms.asked.length
   const url = `/api/collections/daily/by-key/${before.body.field_key[0].value}`
   const pushed = await app.inject({ method: 'PUT', url, headers: basic('editor'), payload: { title: before.body.title } })

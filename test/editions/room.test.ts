@@ -18,7 +18,12 @@ t.test('a URL that is refused for its length halves the room for ten minutes, do
   t.equal(room.beside('/a', [['b', 'c d']]), 7493)
   t.equal(room.beside('', [['b', 'x'.repeat(8000)]]), 0)
   const halves = Array.from({ length: 4 }, () => [room.shorten(), left()])
-  t.strictSame(halves, [[true, 3750], [true, 1875], [true, 937.5], [true, 0]])
+  t.strictSame(halves, [
+    [true, 3750],
+    [true, 1875],
+    [true, 937.5],
+    [true, 0]
+  ])
   t.equal(room.shorten(), false, 'there is nothing left to leave out')
   time = 600_000
   t.equal(left(), 7500)
@@ -26,11 +31,35 @@ t.test('a URL that is refused for its length halves the room for ten minutes, do
 
 t.test('a URL counts as too long where the answer, or the failure, has the status for that', async (t) => {
   const failed = (status: number) => new Failure('CMS_INVALID_RESPONSE', '', { cause: Object.assign(new Error(''), { status }) })
-  t.strictSame([414, 431, 400, 502].map((status) => isTooLong(failed(status))), [true, true, true, false])
-  t.strictSame([414, 431, 400].map((status) => isTooLong(failed(status), true)), [true, true, false], 'of a write a page with 400 says too little')
-  t.strictSame([414, 431, 400].map((status) => isTooLong({ status })), [true, true, false], 'Drupal says 400 to what it does not know')
+  t.strictSame(
+    [414, 431, 400, 502].map((status) => isTooLong(failed(status))),
+    [true, true, true, false]
+  )
+  t.strictSame(
+    [414, 431, 400].map((status) => isTooLong(failed(status), true)),
+    [true, true, false],
+    'of a write a page with 400 says too little'
+  )
+  t.strictSame(
+    [414, 431, 400].map((status) => isTooLong({ status })),
+    [true, true, false],
+    'Drupal says 400 to what it does not know'
+  )
   t.equal(isTooLong(new Failure('CMS_TIMEOUT', '')), false)
-  t.strictSame(fitting([['a', 'b'], ['c', 'd'], ['e', 'f']], 8), [['a', 'b'], ['c', 'd']])
+  t.strictSame(
+    fitting(
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+        ['e', 'f']
+      ],
+      8
+    ),
+    [
+      ['a', 'b'],
+      ['c', 'd']
+    ]
+  )
 })
 
 t.test('ever new names of fields are not remembered for ever', async (t) => {
@@ -45,7 +74,11 @@ t.test('ever new names of fields are not remembered for ever', async (t) => {
   const { size } = shapes.of('a--b')!
   t.ok(size > 1000 && size <= 10_000, String(size))
   t.ok(shapes.of('a--b')!.has('field_19_0'), 'the last ones are known')
-  t.strictSame(shapes.of('a--b')!.get('field_r')!.sample, { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: null } }, 'of a sample no more than is looked at')
+  t.strictSame(
+    shapes.of('a--b')!.get('field_r')!.sample,
+    { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: null } },
+    'of a sample no more than is looked at'
+  )
   for (let type = 0; type < 200; type++) shapes.learn({ ...resource(0, 500), type: `a--${type}` })
   t.equal(shapes.of('a--b'), undefined, 'those least recently used go')
   t.ok(shapes.of('a--199'))
@@ -53,7 +86,11 @@ t.test('ever new names of fields are not remembered for ever', async (t) => {
 
 t.test('plans for ever new members are few, and those for many members fewer', async (t) => {
   const planFor = createPlans(model)
-  const resource = (round: number) => ({ type: 'a--b', id: 'u', attributes: Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`f${round}_${index}`, 0])) })
+  const resource = (round: number) => ({
+    type: 'a--b',
+    id: 'u',
+    attributes: Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`f${round}_${index}`, 0]))
+  })
   const plans = [0, 1, 2].map((round) => planFor(resource(round)))
   t.equal(planFor(resource(2)), plans[2])
   t.equal(planFor(resource(1)), plans[1])
@@ -61,8 +98,12 @@ t.test('plans for ever new members are few, and those for many members fewer', a
 })
 
 t.test('what targets, collections and edition types are called counts, however few they are', async (t) => {
-  const { targets, ids } = createSite({ cms: {} as Jsonapi, model, cmsUrl: 'http://cms.example', warn () {} })
-  const long = (kib: number) => ({ type: 'node--a', id: 'u', attributes: { path: { alias: `/${'x'.repeat(kib * 1024)}` }, langcode: 'en' } })
+  const { targets, ids } = createSite({ cms: {} as Jsonapi, model, cmsUrl: 'http://cms.example', warn() {} })
+  const long = (kib: number) => ({
+    type: 'node--a',
+    id: 'u',
+    attributes: { path: { alias: `/${'x'.repeat(kib * 1024)}` }, langcode: 'en' }
+  })
   const known = () => targets.of({}).targets.get('node--a')?.size
   const learn = (kib: number) => targets.learn(targets.of({}), [{ type: 'node--a', id: 'u' }], { included: [long(kib)] }, {})
   learn(1)
@@ -87,12 +128,19 @@ t.test('collections of callers who are shown different ones are not remembered w
   let asked = 0
   const request: Jsonapi['request'] = async () => {
     asked++
-    const links = Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`a${asked}--b${index}`, { href: `http://cms.example/jsonapi/a/b${index}${index === 0 ? 'x'.repeat(2000) : ''}` }]))
+    const links = Object.fromEntries(
+      Array.from({ length: 9000 }, (_, index) => [
+        `a${asked}--b${index}`,
+        { href: `http://cms.example/jsonapi/a/b${index}${index === 0 ? 'x'.repeat(2000) : ''}` }
+      ])
+    )
     return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, ...links } } }
   }
   const catalog = createCatalog({ cms: { request }, model })
   const caller = (index: number) => ({ authorization: `Basic ${index}` })
-  for (let index = 0; index < 20; index++) t.equal((await catalog.all(caller(index))).length, 8999, 'without the one whose path is too long')
+  for (let index = 0; index < 20; index++) {
+    t.equal((await catalog.all(caller(index))).length, 8999, 'without the one whose path is too long')
+  }
   t.equal(asked, 20)
   await catalog.all(caller(19))
   t.equal(asked, 20)

@@ -7,24 +7,34 @@ import { runs } from '../scope.ts'
 import { model } from './fixtures.ts'
 
 t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async () => {
-  const collection = fc.record({ ids: fc.uniqueArray(fc.integer({ min: 1, max: 20_000 }), { maxLength: 3000 }), step: fc.constantFrom(0, 2, 7), pick: fc.nat() })
-  await fc.assert(fc.asyncProperty(collection, async ({ ids, step, pick }) => {
-    const rows = ids.toSorted((a, b) => b - a)
-    const hidden = (id: number) => step > 0 && id % step === 0
-    let requests = 0
-    const page = async (offset: number) => {
-      requests++
-      return { rows: rows.slice(offset, offset + 50).filter((id) => !hidden(id)), more: rows.length > offset + 50 }
-    }
-    const id = pick % 2 === 0 && rows.length > 0 ? rows[pick % rows.length]! : pick % 25_000
-    assert.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
-    assert.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
-  }), { numRuns: runs(300) })
+  const collection = fc.record({
+    ids: fc.uniqueArray(fc.integer({ min: 1, max: 20_000 }), { maxLength: 3000 }),
+    step: fc.constantFrom(0, 2, 7),
+    pick: fc.nat()
+  })
+  await fc.assert(
+    fc.asyncProperty(collection, async ({ ids, step, pick }) => {
+      const rows = ids.toSorted((a, b) => b - a)
+      const hidden = (id: number) => step > 0 && id % step === 0
+      let requests = 0
+      const page = async (offset: number) => {
+        requests++
+        return { rows: rows.slice(offset, offset + 50).filter((id) => !hidden(id)), more: rows.length > offset + 50 }
+      }
+      const id = pick % 2 === 0 && rows.length > 0 ? rows[pick % rows.length]! : pick % 25_000
+      assert.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
+      assert.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
+    }),
+    { numRuns: runs(300) }
+  )
 })
 
 t.test('a long run of hidden rows is walked over', async (t) => {
   const rows = Array.from({ length: 1000 }, (_, index) => 1000 - index)
-  const page = async (offset: number) => ({ rows: rows.slice(offset, offset + 50).filter((id) => id > 900 || id < 100), more: rows.length > offset + 50 })
+  const page = async (offset: number) => ({
+    rows: rows.slice(offset, offset + 50).filter((id) => id > 900 || id < 100),
+    more: rows.length > offset + 50
+  })
   for (const id of [1000, 901, 99, 1]) t.equal(await findById(id, page, (row) => row), id)
   for (const id of [1001, 900, 500, 100, 0]) t.equal(await findById(id, page, (row) => row), undefined)
 })

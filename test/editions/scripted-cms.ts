@@ -16,7 +16,7 @@ export type Script = (response: ServerResponse, request: IncomingMessage) => voi
 export interface ScriptedCms {
   url: string
   /** What the requests of one kind are answered with, instead of what a healthy CMS says. */
-  odd: { is: (line: string) => boolean, script: Script } | undefined
+  odd: { is: (line: string) => boolean; script: Script } | undefined
   /** `GET /jsonapi/...`, decoded, in the order of their coming. */
   lines: string[]
   /** Stops listening, so that connections are refused, and listens again in the same place. */
@@ -25,7 +25,7 @@ export interface ScriptedCms {
 }
 
 /** A CMS with one edition, recorded ones' answers and a real socket, that a test makes ill as it likes. */
-export async function startScriptedCms (t: Test): Promise<ScriptedCms> {
+export async function startScriptedCms(t: Test): Promise<ScriptedCms> {
   const server = createServer(async (request, response) => {
     const line = `${request.method} ${decodeURIComponent(request.url!)}`
     cms.lines.push(line)
@@ -51,11 +51,19 @@ export async function startScriptedCms (t: Test): Promise<ScriptedCms> {
   }
   const port = await listen(0)
   t.teardown(down)
-  const cms: ScriptedCms = { url: `http://127.0.0.1:${port}`, odd: undefined, lines: [], down, up: async () => { await listen(port) } }
+  const cms: ScriptedCms = {
+    url: `http://127.0.0.1:${port}`,
+    odd: undefined,
+    lines: [],
+    down,
+    up: async () => {
+      await listen(port)
+    }
+  }
   return cms
 }
 
-function healthy (line: string, sent: string): [status: number, document: object] {
+function healthy(line: string, sent: string): [status: number, document: object] {
   if (line === 'GET /jsonapi') return [200, entryPoint]
   if (/^(?:POST|PATCH) /.test(line)) return [200, { data: { ...individual.data, id: JSON.parse(sent).data.id ?? uuid } }]
   if (!line.includes(`${daily}/`)) return [200, { data: line.startsWith(`GET ${daily}`) ? [individual.data] : [] }]
@@ -63,11 +71,21 @@ function healthy (line: string, sent: string): [status: number, document: object
 }
 
 /** A document of errors as Drupal writes it. */
-export function errors (status: number, detail: string, pointer?: string): object {
-  return { errors: [{ title: 'T', status: String(status), detail, links: { via: { href: 'http://10.1.2.3:8080/' } }, ...(pointer && { source: { pointer } }) }] }
+export function errors(status: number, detail: string, pointer?: string): object {
+  return {
+    errors: [
+      {
+        title: 'T',
+        status: String(status),
+        detail,
+        links: { via: { href: 'http://10.1.2.3:8080/' } },
+        ...(pointer && { source: { pointer } })
+      }
+    ]
+  }
 }
 
-export function say (response: ServerResponse, status: number, body: object | string, headers: Record<string, string> = JSONAPI): void {
+export function say(response: ServerResponse, status: number, body: object | string, headers: Record<string, string> = JSONAPI): void {
   response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
@@ -84,14 +102,24 @@ server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => {
  * A port that listens but does not accept: its thread sleeps, and its backlog is full, so the system answers no further
  * connection. Once woken it hands everything on to the port given.
  */
-export async function startDeaf (t: Test, port: number): Promise<{ url: string, wake: () => void }> {
+export async function startDeaf(t: Test, port: number): Promise<{ url: string; wake: () => void }> {
   const flag = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(DEAF, { eval: true, workerData: { flag, port } })
-  t.teardown(async () => { await worker.terminate() })
-  const [own] = await once(worker, 'message') as [number]
+  t.teardown(async () => {
+    await worker.terminate()
+  })
+  const [own] = (await once(worker, 'message')) as [number]
   for (let index = 0; index < 4; index++) {
     const filler = connect(own, '127.0.0.1').on('error', () => {})
-    t.teardown(() => { filler.destroy() })
+    t.teardown(() => {
+      filler.destroy()
+    })
   }
-  return { url: `http://127.0.0.1:${own}`, wake: () => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0) } }
+  return {
+    url: `http://127.0.0.1:${own}`,
+    wake: () => {
+      Atomics.store(flag, 0, 1)
+      Atomics.notify(flag, 0)
+    }
+  }
 }

@@ -31,41 +31,62 @@ export interface Desk {
 }
 
 /** The whole application in front of a sample site. */
-export async function open (t: Test, { env = {}, content = newspaper(), ...options }: Partial<CmsOptions> & { env?: Record<string, string> } = {}): Promise<Desk> {
+export async function open(
+  t: Test,
+  { env = {}, content = newspaper(), ...options }: Partial<CmsOptions> & { env?: Record<string, string> } = {}
+): Promise<Desk> {
   const cms = createCms({ content, ...options })
   const url = await cms.listen()
   t.teardown(() => cms.close())
   const app = await build(t, { CMS_URL: url, ...env })
 
-  async function call (method: 'GET' | 'POST', path: string, { body, as, headers = {} }: Call = {}): Promise<Reply> {
+  async function call(method: 'GET' | 'POST', path: string, { body, as, headers = {} }: Call = {}): Promise<Reply> {
     const before = cms.requestLines.length
     const answer = await app.inject({
-      method, url: path, headers: { ...as && basic(as), ...headers }, ...(body !== undefined && { payload: body as object })
+      method,
+      url: path,
+      headers: { ...(as && basic(as)), ...headers },
+      ...(body !== undefined && { payload: body as object })
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json(), upstream: cms.requestLines.slice(before).map(decodeURIComponent) }
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answer.body === '' ? undefined : answer.json(),
+      upstream: cms.requestLines.slice(before).map(decodeURIComponent)
+    }
   }
 
   return { app, cms, url, call }
 }
 
-export function basic (user: string): { authorization: string } {
+export function basic(user: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}` }
 }
 
 /** A server of the test's own on a free port of the loopback interface. */
-export async function serve (t: Test, listener: RequestListener): Promise<string> {
+export async function serve(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => new Promise<void>((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  }))
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  )
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** That an answer is a failure of the edition endpoints, whole and in shape. */
-export function failed (t: Test, what: string, { status, headers, body }: Pick<Reply, 'status' | 'headers' | 'body'>, wanted: number, code: string, message?: string | RegExp): void {
+export function failed(
+  t: Test,
+  what: string,
+  { status, headers, body }: Pick<Reply, 'status' | 'headers' | 'body'>,
+  wanted: number,
+  code: string,
+  message?: string | RegExp
+): void {
   const { violations, uuid, order, ...rest } = body
   const shape = {
     ...rest,
@@ -76,23 +97,27 @@ export function failed (t: Test, what: string, { status, headers, body }: Pick<R
     location: uuid === undefined ? undefined : headers['location'],
     oddViolations: violations?.filter((one: object) => Object.keys(one).join() !== 'path,message') ?? []
   }
-  t.strictSame(shape, {
-    status: wanted,
-    statusCode: wanted,
-    error: STATUS_CODES[wanted],
-    code,
-    message: 'string',
-    type: 'application/json; charset=utf-8',
-    order: code === 'ORDER_CONFLICT',
-    location: uuid === undefined ? undefined : `/api/collection/${uuid}`,
-    oddViolations: []
-  }, `${what}: ${wanted} ${code}`)
+  t.strictSame(
+    shape,
+    {
+      status: wanted,
+      statusCode: wanted,
+      error: STATUS_CODES[wanted],
+      code,
+      message: 'string',
+      type: 'application/json; charset=utf-8',
+      order: code === 'ORDER_CONFLICT',
+      location: uuid === undefined ? undefined : `/api/collection/${uuid}`,
+      oddViolations: []
+    },
+    `${what}: ${wanted} ${code}`
+  )
   if (typeof message === 'string') t.equal(body.message, message, what)
   else if (message) t.match(body.message, message, what)
 }
 
 /** The lines of requests that write. */
-export function writes (lines: string[]): string[] {
+export function writes(lines: string[]): string[] {
   return lines.filter((line) => !/^(?:GET|HEAD) /.test(line))
 }
 
@@ -108,18 +133,27 @@ export interface Known {
 }
 
 /** The editions of a site's content, newest first. */
-export function editionsOf (content: CmsContent): Known[] {
-  return content.entities.filter(({ type }) => type.startsWith('publisher_container--')).map(known).sort((one, other) => other.id - one.id)
+export function editionsOf(content: CmsContent): Known[] {
+  return content.entities
+    .filter(({ type }) => type.startsWith('publisher_container--'))
+    .map(known)
+    .sort((one, other) => other.id - one.id)
 }
 
-function known ({ type, id, uuid, fields = {} }: Seed): Known {
+function known({ type, id, uuid, fields = {} }: Seed): Known {
   return {
-    id: Number(id), uuid: uuid!, bundle: type.split('--')[1]!, type: String(fields.field_publisher_edition_type), title: String(fields.title), key: String(fields.field_key), published: fields.status === true
+    id: Number(id),
+    uuid: uuid!,
+    bundle: type.split('--')[1]!,
+    type: String(fields.field_publisher_edition_type),
+    title: String(fields.title),
+    key: String(fields.field_key),
+    published: fields.status === true
   }
 }
 
 /** The content with as many editions more, in both bundles or types and every third of them not published. */
-export function enlarged (content: CmsContent, count: number): CmsContent {
+export function enlarged(content: CmsContent, count: number): CmsContent {
   const single = editionsOf(content)[0]!.bundle === 'publisher_container'
   const more = Array.from({ length: count }, (_, index): Seed => {
     const id = 61 + index
@@ -128,7 +162,13 @@ export function enlarged (content: CmsContent, count: number): CmsContent {
       type: `publisher_container--${single ? 'publisher_container' : kind}`,
       id,
       uuid: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`,
-      fields: { title: `Extra ${id}`, status: id % 3 !== 0, field_key: `extra-${id}`, field_publisher_edition_type: kind, field_articles: [{ target_id: 1 + id % 120 }] }
+      fields: {
+        title: `Extra ${id}`,
+        status: id % 3 !== 0,
+        field_key: `extra-${id}`,
+        field_publisher_edition_type: kind,
+        field_articles: [{ target_id: 1 + (id % 120) }]
+      }
     }
   })
   return { ...content, entities: [...content.entities, ...more] }

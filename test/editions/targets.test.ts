@@ -23,44 +23,55 @@ import { basic, enlarged } from './site.ts'
  * Editions of the sample site with Pathauto's field `path` on users and articles, shown to administrators; what was asked of
  * the site; and switches: what the aliases are, and whether an answer to a request for references alone is a refusal.
  */
-async function openWithAliases (t: Test) {
+async function openWithAliases(t: Test) {
   const cms = createCms({ content: enlarged(newspaper(), 0) })
   const url = await cms.listen()
   const http = createHttp({ url, timeoutMs: 5000 })
-  t.teardown(async () => { await http.close(); await cms.close() })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const documents = createDocuments()
   const asked: string[] = []
   const site = { alias: (uid: unknown): string | null => `/people/${uid}`, article: (alias: unknown): unknown => alias, refuses: false }
 
   const request: Jsonapi['request'] = async (one) => {
-    const query = new URLSearchParams([...one.query ?? []] as Array<[string, string]>)
+    const query = new URLSearchParams([...(one.query ?? [])] as Array<[string, string]>)
     asked.push(`${one.path}?${decodeURIComponent(query.toString())}`)
     if (site.refuses && query.has('fields[publisher_container--daily]')) return { status: 404, document: { errors: [] } }
     const answer = await jsonapi.request(one)
-    const included = answer.document.included?.map((resource) => resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource))
+    const included = answer.document.included?.map((resource) =>
+      resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource)
+    )
     const text = JSON.stringify({ ...answer.document, ...(included && { included }) })
     // What has not changed is the same object, as from lib/jsonapi/documents.ts.
     return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller['authorization']}`, Buffer.from(text))! }
   }
 
-  const names = new Map(newspaper().entities.filter(({ type }) => type === 'user--user').map(({ uuid, id }) => [uuid, id]))
-  function withPath (resource: Resource, authorization: string | undefined): Resource {
+  const names = new Map(
+    newspaper()
+      .entities.filter(({ type }) => type === 'user--user')
+      .map(({ uuid, id }) => [uuid, id])
+  )
+  function withPath(resource: Resource, authorization: string | undefined): Resource {
     if (authorization !== basic('admin').authorization) return resource
     return { ...resource, attributes: { ...resource.attributes, path: { alias: site.alias(names.get(resource.id)) } } }
   }
 
-  function withAlias (resource: Resource): Resource {
+  function withAlias(resource: Resource): Resource {
     const path = resource.attributes?.['path']
-    return isObject(path) ? { ...resource, attributes: { ...resource.attributes, path: { ...path, alias: site.article(path['alias']) } } } : resource
+    return isObject(path)
+      ? { ...resource, attributes: { ...resource.attributes, path: { ...path, alias: site.article(path['alias']) } } }
+      : resource
   }
 
-  const { read, update, search, ...rest } = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: url, warn () {} }) })
+  const { read, update, search, ...rest } = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: url, warn() {} }) })
   const editions = {
     ...rest,
     read: async (...given: Parameters<typeof read>) => parsed(await read(...given)),
     update: async (...given: Parameters<typeof update>) => parsed(await update(...given)),
-    async search (...given: Parameters<typeof search>) {
+    async search(...given: Parameters<typeof search>) {
       const { editions, ...found } = await search(...given)
       return { ...found, editions: editions.map((json): EditionJson => JSON.parse(json)) }
     }
@@ -68,7 +79,7 @@ async function openWithAliases (t: Test) {
   return { editions, site, asked: () => asked.splice(0) }
 }
 
-function parsed ({ json, ...edition }: EditionText): Omit<EditionText, 'json'> & { entity: EditionJson } {
+function parsed({ json, ...edition }: EditionText): Omit<EditionText, 'json'> & { entity: EditionJson } {
   return { ...edition, entity: JSON.parse(json) }
 }
 
@@ -82,7 +93,10 @@ t.test('the aliases of users come along once, and are not asked for again', asyn
   const { entity } = await editions.read('1', admin)
   const uid = entity['uid']![0]!['target_id']
   t.equal(author(entity), `/people/${uid}`)
-  t.ok(asked().some((line) => /include=[^&]*\buid\b/.test(line)), 'with the edition')
+  t.ok(
+    asked().some((line) => /include=[^&]*\buid\b/.test(line)),
+    'with the edition'
+  )
 
   const again = await editions.read('1', admin)
   t.strictSame(again.entity, entity)
@@ -104,7 +118,11 @@ t.test('users that are not known yet cost a list one request more, whatever thei
   const lines = asked()
   t.ok(new Set(listed.map(author)).size > 1, 'several authors')
   t.ok(listed.every((one: any) => author(one) === `/people/${one.uid[0].target_id}`))
-  t.strictSame(lines.filter((line) => /fields\[publisher_container--daily\]=[\w,]*uid,drupal_internal__revision_id$/.test(line)).length, 1, 'the users alone')
+  t.strictSame(
+    lines.filter((line) => /fields\[publisher_container--daily\]=[\w,]*uid,drupal_internal__revision_id$/.test(line)).length,
+    1,
+    'the users alone'
+  )
   t.equal(lines.length, 2)
 
   await editions.search('daily', search, admin)
@@ -136,26 +154,38 @@ t.test('a page of a list that is asked for again includes nothing, and has the u
   const admin = basic('admin')
   const first = await editions.search('daily', search, admin)
   t.match(asked().at(-1), /include=.*field_articles/)
-  t.ok(articles(first.editions).some(({ url }) => !/^\/node\//.test(url)), 'aliases')
+  t.ok(
+    articles(first.editions).some(({ url }) => !/^\/node\//.test(url)),
+    'aliases'
+  )
 
   site.article = () => '/moved'
   t.strictSame(await editions.search('daily', search, admin), first, 'remembered')
-  t.strictSame(asked().map((line) => /include|fields/.test(line)), [false])
+  t.strictSame(
+    asked().map((line) => /include|fields/.test(line)),
+    [false]
+  )
   t.ok(editions.age(admin) > 0, 'and how old that is counts')
 
   await editions.search('daily', { ...search, limit: 3 }, admin)
   t.match(asked()[0], /include=(?!.*uid).*field_articles/, 'another page')
-  t.ok(articles((await editions.search('daily', search, admin)).editions.slice(0, 3)).every(({ url }) => url === '/moved'), 'what was told last counts')
+  t.ok(
+    articles((await editions.search('daily', search, admin)).editions.slice(0, 3)).every(({ url }) => url === '/moved'),
+    'what was told last counts'
+  )
 
   const { entity } = await editions.read('1', admin)
-  t.ok(articles([entity]).every(({ url }) => url === '/moved'), 'one edition has them as they are')
+  t.ok(
+    articles([entity]).every(({ url }) => url === '/moved'),
+    'one edition has them as they are'
+  )
 })
 
 t.test('what has not changed is neither looked through nor translated again, but where the url of a reference has', async (t) => {
   let translated = 0
   let looked = 0
   const counted = {
-    get value () {
+    get value() {
       translated++
       return 1
     }
@@ -166,22 +196,30 @@ t.test('what has not changed is neither looked through nor translated again, but
     type,
     id,
     attributes: { drupal_internal__id: 1, drupal_internal__revision_id: 1, changed: '2026-11-16T06:00:00+00:00', field_counted: counted },
-    get relationships () {
+    get relationships() {
       looked++
       return { field_articles: { data: [{ type: 'node--article', id: 'a', meta: { drupal_internal__target_id: 4 } }] } }
     }
   })
   const documents = new Map<string, Document>()
   const request: Jsonapi['request'] = async ({ path, query }) => {
-    const include = [...query ?? []].some(([name]) => name === 'include')
+    const include = [...(query ?? [])].some(([name]) => name === 'include')
     const key = `${path} ${include && site.alias}`
-    if (path === '') return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/daily' } } } }
+    if (path === '') {
+      return {
+        status: 200,
+        document: {
+          data: [],
+          links: { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/daily' } }
+        }
+      }
+    }
     const included = [{ type: 'node--article', id: 'a', attributes: { path: { alias: site.alias } } }]
     const document = documents.get(key) ?? { data: path === '/daily' ? [edition()] : edition(), ...(include && { included }) }
     documents.set(key, document)
     return { status: 200, document }
   }
-  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: 'http://cms.example', warn () {} }) })
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: 'http://cms.example', warn() {} }) })
   const caller = basic('editor')
   const list = async () => (await editions.search('daily', search, caller)).editions[0]
   const read = async () => (await editions.read(id, caller)).json
@@ -218,9 +256,21 @@ t.test('what has come into a page since costs one request more', async (t) => {
   await editions.update(String(newest.id[0].value), { field_articles: [{ target_id: other.target_id }] }, basic('editor'))
   asked()
 
-  const { editions: [changed] } = await editions.search('daily', search, admin)
-  t.strictSame(articles([changed]).map(({ url }) => url), [other.url])
-  t.strictSame(asked().map((line) => /include=field_articles&fields\[node--article\]=path,uri&fields\[node--page\]=path,uri&fields\[publisher_container--daily\]=field_articles,drupal_internal__revision_id$/.test(line)), [false, true])
+  const {
+    editions: [changed]
+  } = await editions.search('daily', search, admin)
+  t.strictSame(
+    articles([changed]).map(({ url }) => url),
+    [other.url]
+  )
+  t.strictSame(
+    asked().map((line) =>
+      /include=field_articles&fields\[node--article\]=path,uri&fields\[node--page\]=path,uri&fields\[publisher_container--daily\]=field_articles,drupal_internal__revision_id$/.test(
+        line
+      )
+    ),
+    [false, true]
+  )
 })
 
 t.test('an update, and what a board reads, include nothing', async (t) => {
@@ -231,7 +281,11 @@ t.test('an update, and what a board reads, include nothing', async (t) => {
   const bare = await editions.bare('1', admin)
   t.strictSame(bare, withoutUrls(entity))
   await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
-  t.strictSame(asked().map((line) => /include/.test(line)), [false, false, true], 'but what is saved comes back with its urls')
+  t.strictSame(
+    asked().map((line) => /include/.test(line)),
+    [false, false, true],
+    'but what is saved comes back with its urls'
+  )
 
   const { entity: same } = await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
   t.strictSame(same['field_articles'], entity['field_articles'], 'where nothing differs too')
@@ -241,7 +295,10 @@ t.test('no more than urls are made of is included, of whatever bundle it is, as 
   const collection = (resourceType: string) => ({ resourceType, path: `/${resourceType}`, ...splitType(model, resourceType) })
   const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--seen', id: 'a' } }]])
   const fields = (...exposed: string[]) => includeOf(shape, model, exposed.map(collection), 7500).query.slice(1)
-  t.strictSame(fields('node--article', 'media--image', 'node--seen'), [['fields[node--seen]', 'path,uri'], ['fields[node--article]', 'path,uri']])
+  t.strictSame(fields('node--article', 'media--image', 'node--seen'), [
+    ['fields[node--seen]', 'path,uri'],
+    ['fields[node--article]', 'path,uri']
+  ])
   const many = fields(...Array.from({ length: 500 }, (_, index) => `node--${index}`))
   t.ok(many.length > 150)
   t.ok(new URLSearchParams([['include', 'field_articles'], ...many]).toString().length <= 7500)
@@ -270,33 +327,71 @@ t.test('an alias is encoded as Drupal encodes it', (t) => {
 t.test('where there is no alias a url is the canonical path', (t) => {
   const urlOf = urlsOf(new Map(), model, new URL('http://cms.example/site/'))
   const url = (entityType: string, id: number) => urlOf({ type: entityType, id: 'a', meta: { drupal_internal__target_id: id } }, entityType)
-  t.strictSame([url('node', 1), url('media', 2), url('publisher_container', 3), url('paragraph', 4)], ['/site/node/1', '/site/media/2/edit', '/site/publisher_container/3', undefined])
+  t.strictSame(
+    [url('node', 1), url('media', 2), url('publisher_container', 3), url('paragraph', 4)],
+    ['/site/node/1', '/site/media/2/edit', '/site/publisher_container/3', undefined]
+  )
   t.end()
 })
 
 t.test('where languages have prefixes a reference has that of its target, and of the default language where that is not shown', (t) => {
   const german = { ...model, languages: { de: '', en: 'en', fr: 'francais' } }
-  const targets = { 'node--a': { de: { langcode: 'de' }, en: { langcode: 'en', alias: '/news' }, fr: { langcode: 'fr' }, und: { langcode: 'und' }, hidden: {} } }
+  const targets = {
+    'node--a': {
+      de: { langcode: 'de' },
+      en: { langcode: 'en', alias: '/news' },
+      fr: { langcode: 'fr' },
+      und: { langcode: 'und' },
+      hidden: {}
+    }
+  }
   const told = new Map(Object.entries(targets).map(([type, ofType]) => [type, new Map(Object.entries(ofType))]))
-  const urls = (site: string, languages: typeof german) => Object.keys(targets['node--a']).map((id) =>
-    urlsOf(told, languages, new URL(site))({ type: 'node--a', id, meta: { drupal_internal__target_id: 5 } }, 'node'))
+  const urls = (site: string, languages: typeof german) =>
+    Object.keys(targets['node--a']).map((id) =>
+      urlsOf(told, languages, new URL(site))({ type: 'node--a', id, meta: { drupal_internal__target_id: 5 } }, 'node')
+    )
   t.strictSame(urls('http://cms.example', german), ['/node/5', '/en/news', '/francais/node/5', '/node/5', '/node/5'])
   const all = { ...german, languages: { de: 'de', en: 'en', fr: 'fr' } }
-  t.strictSame(urls('http://cms.example/site/', all), ['/site/de/node/5', '/site/en/news', '/site/fr/node/5', '/site/node/5', '/site/de/node/5'])
+  t.strictSame(urls('http://cms.example/site/', all), [
+    '/site/de/node/5',
+    '/site/en/news',
+    '/site/fr/node/5',
+    '/site/node/5',
+    '/site/de/node/5'
+  ])
   t.strictSame(targetOf({ path: {}, langcode: 'en' }), { langcode: 'en' })
 
   const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--a', id: 'u' } }]])
   t.strictSame(includeOf(shape, german, [], 7500).query.at(-1), ['fields[node--a]', 'path,uri,langcode,default_langcode'])
-  t.strictSame(includeOf(shape, model, [], 7500).query.at(-1), ['fields[node--a]', 'path,uri'], 'nobody asks for languages where there are no prefixes')
+  t.strictSame(
+    includeOf(shape, model, [], 7500).query.at(-1),
+    ['fields[node--a]', 'path,uri'],
+    'nobody asks for languages where there are no prefixes'
+  )
   t.end()
 })
 
 t.test('a reference to another edition has the prefix of its language, whatever the key is called', (t) => {
-  const { targets } = createSite({ cms: {} as Jsonapi, model: { ...model, languages: { de: '', en: 'en' }, keys: { ...model.keys, langcode: 'tongue' } }, cmsUrl: 'http://cms.example', warn () {} })
+  const { targets } = createSite({
+    cms: {} as Jsonapi,
+    model: { ...model, languages: { de: '', en: 'en' }, keys: { ...model.keys, langcode: 'tongue' } },
+    cmsUrl: 'http://cms.example',
+    warn() {}
+  })
   const known = targets.of({})
   const edition = { type: 'publisher_container--daily', id: 'e' }
   const article = { type: 'node--article', id: 'a' }
-  targets.learn(known, [edition, article], { included: [{ ...edition, attributes: { tongue: 'en' } }, { ...article, attributes: { tongue: 'de', langcode: 'en' } }] }, {})
+  targets.learn(
+    known,
+    [edition, article],
+    {
+      included: [
+        { ...edition, attributes: { tongue: 'en' } },
+        { ...article, attributes: { tongue: 'de', langcode: 'en' } }
+      ]
+    },
+    {}
+  )
   const url = (one: typeof edition, entityType: string) => known.urlOf({ ...one, meta: { drupal_internal__target_id: 3 } }, entityType)
   t.strictSame([url(edition, 'publisher_container'), url(article, 'node')], ['/en/publisher_container/3', '/en/node/3'])
   t.end()
@@ -306,14 +401,21 @@ t.test('a reference to another edition has the prefix of its language, whatever 
  * Editions of the sample site in German, of which article 10 is a French original with a German translation, and article 11 an
  * original that nobody may see, with one too; the requests for other languages; and what those are answered with.
  */
-async function openTranslated (t: Test, languages: Record<string, string>) {
+async function openTranslated(t: Test, languages: Record<string, string>) {
   const cms = createCms({ content: newspaper() })
   const cmsUrl = await cms.listen()
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => { await http.close(); await cms.close() })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const site = { asked: [] as string[], instead: undefined as (() => Promise<never>) | undefined }
-  const articles = new Map(newspaper().entities.filter(({ type }) => type === 'node--article').map(({ uuid, id }) => [uuid, id]))
+  const articles = new Map(
+    newspaper()
+      .entities.filter(({ type }) => type === 'node--article')
+      .map(({ uuid, id }) => [uuid, id])
+  )
   const request: Jsonapi['request'] = async ({ language, ...one }) => {
     const isElsewhere = language !== undefined && one.method !== 'PATCH'
     if (isElsewhere) site.asked.push(language)
@@ -324,12 +426,21 @@ async function openTranslated (t: Test, languages: Record<string, string>) {
       const id = articles.get(target.id)
       if (id === 11 && isElsewhere) return []
       const isFrench = language === 'fr' && isElsewhere
-      if (id === 10) return { ...target, attributes: { langcode: isFrench ? 'fr' : 'de', default_langcode: isFrench, path: { alias: isFrench ? '/le-port' : '/der-hafen' } } }
+      if (id === 10) {
+        return {
+          ...target,
+          attributes: {
+            langcode: isFrench ? 'fr' : 'de',
+            default_langcode: isFrench,
+            path: { alias: isFrench ? '/le-port' : '/der-hafen' }
+          }
+        }
+      }
       return { ...target, attributes: { ...target.attributes, langcode: 'de', default_langcode: id !== 11 } }
     })
     return { ...answer, document: { ...document, included: shown } }
   }
-  const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn () {} }) })
+  const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn() {} }) })
   const urls = ({ json }: EditionText) => JSON.parse(json).field_articles.map(({ url }: { url: string }) => url)
   const set = async (...ids: number[]) => urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, basic('admin')))
   return { site, set, read: async (caller = basic('admin')) => urls(await read('60', caller)) }
@@ -351,7 +462,9 @@ t.test('requests for originals count beside those that a call may make', async (
   const { set, read } = await openTranslated(t, { de: '', a: 'a', b: 'b', fr: 'fr' })
   await set(10)
   const caller = basic('editor')
-  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)), ['/fr/le-port'])
+  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)), [
+    '/fr/le-port'
+  ])
 })
 
 t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {
@@ -375,17 +488,37 @@ t.test('what is saved under the prefix of its own language has the urls of the l
   const cms = createCms({ content: newspaper() })
   const cmsUrl = await cms.listen()
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => { await http.close(); await cms.close() })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const request: Jsonapi['request'] = async (one) => {
     const answer = await jsonapi.request(one)
     if (one.method !== 'PATCH') return answer
     const { included = [], ...document } = structuredClone(answer.document)
-    return { ...answer, isElsewhere: true, document: { ...document, included: included.map((target) => ({ ...target, attributes: { path: { alias: '/in/another/language' } } })) } }
+    return {
+      ...answer,
+      isElsewhere: true,
+      document: {
+        ...document,
+        included: included.map((target) => ({ ...target, attributes: { path: { alias: '/in/another/language' } } }))
+      }
+    }
   }
-  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl, warn () {} }) })
-  const { json } = await editions.update('60', { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10 }, { target_id: 11 }] }, basic('admin'))
-  t.match(JSON.parse(json), { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10, url: /^\/articles\// }, { target_id: 11, url: '/node/11' }] })
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl, warn() {} }) })
+  const { json } = await editions.update(
+    '60',
+    { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10 }, { target_id: 11 }] },
+    basic('admin')
+  )
+  t.match(JSON.parse(json), {
+    title: [{ value: 'Saved elsewhere' }],
+    field_articles: [
+      { target_id: 10, url: /^\/articles\// },
+      { target_id: 11, url: '/node/11' }
+    ]
+  })
 })
 
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
@@ -403,7 +536,13 @@ t.test('targets are remembered for a minute from when the first was asked for', 
   memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, caller)
   now = 2000
   const { targets: known } = memory.of(caller)
-  t.strictSame([...known.get('user--user')!], [['a', { alias: '/people/a' }], ['b', {}]])
+  t.strictSame(
+    [...known.get('user--user')!],
+    [
+      ['a', { alias: '/people/a' }],
+      ['b', {}]
+    ]
+  )
   memory.learn(memory.of(caller), [user('a')], {}, caller)
   t.strictSame(known.get('user--user')!.get('a'), {}, 'hidden since')
   t.equal(memory.age(caller), 1000, 'as old as the oldest')
@@ -419,12 +558,23 @@ t.test('of more targets than are remembered those of whom asked longest ago are 
   const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
   const names = ['anna', 'ben', 'cleo']
   for (const name of names) memory.learn(memory.of(basic(name)), many(name), {}, basic(name))
-  t.strictSame(names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size), [undefined, 40_000, 40_000])
+  t.strictSame(
+    names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size),
+    [undefined, 40_000, 40_000]
+  )
   memory.learn(memory.of(basic('ben')), many('of ben too '), {}, basic('ben'))
-  t.strictSame(names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size), [undefined, 80_000, undefined], 'what is told later counts too')
+  t.strictSame(
+    names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size),
+    [undefined, 80_000, undefined],
+    'what is told later counts too'
+  )
   for (let page = 0; page < 20_000; page++) memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), `/daily?${page}`)
   t.equal(memory.of(basic('ben')).pages.size, 20_000)
   memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), '/daily')
-  t.strictSame(names.map((name) => memory.of(basic(name)).targets.size), [0, 0, 0], 'and so do pages')
+  t.strictSame(
+    names.map((name) => memory.of(basic(name)).targets.size),
+    [0, 0, 0],
+    'and so do pages'
+  )
   t.end()
 })

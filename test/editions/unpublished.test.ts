@@ -3,20 +3,34 @@ import { createUnpublished, HIDDEN_PAGES } from '../../lib/editions/list/unpubli
 import type { Resource } from '../../lib/jsonapi/document.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
-const collection = { resourceType: 'publisher_container--daily', entityType: 'publisher_container', bundle: 'daily', path: '/publisher_container/daily' }
+const collection = {
+  resourceType: 'publisher_container--daily',
+  entityType: 'publisher_container',
+  bundle: 'daily',
+  path: '/publisher_container/daily'
+}
 
 /** An id, positive where its row shows itself as published; 0 for a row that is hidden. */
 type Row = number
 
-const resourceOf = (id: Row): Resource => Number.isNaN(id) ? { type: 'publisher_container--daily', id: 'x' } : ({ type: 'publisher_container--daily', id: String(id), attributes: { drupal_internal__id: Math.abs(id), status: id > 0 } })
+const resourceOf = (id: Row): Resource =>
+  Number.isNaN(id)
+    ? { type: 'publisher_container--daily', id: 'x' }
+    : { type: 'publisher_container--daily', id: String(id), attributes: { drupal_internal__id: Math.abs(id), status: id > 0 } }
 
 /** Reads all pages of a collection that Drupal has sorted. */
-function open (rows: Row[]) {
+function open(rows: Row[]) {
   const clock = { now: 0 }
   const warnings: string[] = []
   let asked = 0
-  const unpublishedOf = createUnpublished({ model: contentModel({}), warn: (message) => { warnings.push(message) }, now: () => clock.now })
-  async function read (isCertain = false) {
+  const unpublishedOf = createUnpublished({
+    model: contentModel({}),
+    warn: (message) => {
+      warnings.push(message)
+    },
+    now: () => clock.now
+  })
+  async function read(isCertain = false) {
     asked = 0
     const page = unpublishedOf({
       collection,
@@ -81,5 +95,7 @@ t.test('beyond a thousand hidden ones Quoin takes it that none is shown, says so
   t.strictSame(await read(true), { found: [-90], asked: HIDDEN_PAGES + 1 })
   clock.now = 10 * 60_000
   t.equal((await read()).asked, HIDDEN_PAGES)
-  t.strictSame(warnings, ['Drupal showed some users none of the newest 1000 publisher_container entities that are not published. Quoin takes it that it shows them none in lists that are searched'])
+  t.strictSame(warnings, [
+    'Drupal showed some users none of the newest 1000 publisher_container entities that are not published. Quoin takes it that it shows them none in lists that are searched'
+  ])
 })

@@ -12,35 +12,60 @@ const done = { status: 200, uuid: '855d568c-a40d-43fb-a97a-426045895e11', etag: 
 const saves = async () => ({ result: 'saved', done })
 
 /** A table in memory whose commands can be altered, a clock, and instances that share both. */
-function newsroom ({ tells = true } = {}) {
+function newsroom({ tells = true } = {}) {
   const store = memoryStore({ tells })
   const clock = { now: START }
   const commands: Command[] = []
   const desk = { alter: undefined as ((command: Command) => Promise<Item> | undefined) | undefined }
   const send: Send = {
-    async send (command) {
+    async send(command) {
       commands.push(command)
-      return await desk.alter?.(command) ?? store.send(command)
+      return (await desk.alter?.(command)) ?? store.send(command)
     }
   }
-  const instance = () => createIdempotency({
-    client: asClient(send), table: 'DataState', environment: 'test', timeoutMs: 10_000, now: () => clock.now, ready: () => undefined, monotonic: () => clock.now, wait: async (ms) => { clock.now += ms }, random: () => 0
-  })
+  const instance = () =>
+    createIdempotency({
+      client: asClient(send),
+      table: 'DataState',
+      environment: 'test',
+      timeoutMs: 10_000,
+      now: () => clock.now,
+      ready: () => undefined,
+      monotonic: () => clock.now,
+      wait: async (ms) => {
+        clock.now += ms
+      },
+      random: () => 0
+    })
   return { store, clock, commands, desk, instance }
 }
 
 for (const tells of [true, false]) {
-  t.test(`a request is done once and costs three writes, in a table that tells ${tells ? 'what is' : 'not what is'} in the way`, async (t) => {
-    const { commands, instance } = newsroom({ tells })
-    const work = async (attempt: { intend: (intent: object) => Promise<void> }) => {
-      await attempt.intend({ ...intent, outcomes: ['done', 'already'] })
-      return { result: 'saved', done: { ...done, outcomes: ['done' as const, 'already' as const] } }
+  t.test(
+    `a request is done once and costs three writes, in a table that tells ${tells ? 'what is' : 'not what is'} in the way`,
+    async (t) => {
+      const { commands, instance } = newsroom({ tells })
+      const work = async (attempt: { intend: (intent: object) => Promise<void> }) => {
+        await attempt.intend({ ...intent, outcomes: ['done', 'already'] })
+        return { result: 'saved', done: { ...done, outcomes: ['done' as const, 'already' as const] } }
+      }
+      t.strictSame(await instance().once(request, work as never), { result: 'saved', isReplayed: false })
+      t.strictSame(
+        commands.splice(0).map(({ constructor: { name } }) => name),
+        ['PutCommand', 'PutCommand', 'PutCommand']
+      )
+      t.strictSame(
+        await instance().once(request, () => {
+          throw new Error('not twice')
+        }),
+        { earlier: { ...done, outcomes: ['done', 'already'] } }
+      )
+      t.strictSame(
+        commands.map(({ constructor: { name } }) => name),
+        tells ? ['PutCommand'] : ['PutCommand', 'GetCommand']
+      )
     }
-    t.strictSame(await instance().once(request, work as never), { result: 'saved', isReplayed: false })
-    t.strictSame(commands.splice(0).map(({ constructor: { name } }) => name), ['PutCommand', 'PutCommand', 'PutCommand'])
-    t.strictSame(await instance().once(request, () => { throw new Error('not twice') }), { earlier: { ...done, outcomes: ['done', 'already'] } })
-    t.strictSame(commands.map(({ constructor: { name } }) => name), tells ? ['PutCommand'] : ['PutCommand', 'GetCommand'])
-  })
+  )
 }
 
 t.test('a put that got no answer and is sent again finds its own record', async (t) => {
@@ -53,10 +78,13 @@ t.test('a put that got no answer and is sent again finds its own record', async 
     lost.add(version)
     throw unansweredBy(new Error('socket hang up'))
   }
-  t.strictSame(await instance().once(request, async (attempt) => {
-    await attempt.intend(intent)
-    return saves()
-  }), { result: 'saved', isReplayed: false })
+  t.strictSame(
+    await instance().once(request, async (attempt) => {
+      await attempt.intend(intent)
+      return saves()
+    }),
+    { result: 'saved', isReplayed: false }
+  )
   t.equal(lost.size, 3)
   t.match(await instance().once(request, saves), { earlier: done })
 })
@@ -80,12 +108,16 @@ t.test('a record of another form refuses the request, since nothing tells whethe
 
 t.test('a record that is gone before it could be read is busy', async (t) => {
   const { desk, instance } = newsroom()
-  desk.alter = ({ constructor: { name } }) => name === 'PutCommand' ? Promise.reject(new ConditionalCheckFailedException({ message: '', $metadata: {} })) : undefined
+  desk.alter = ({ constructor: { name } }) =>
+    name === 'PutCommand' ? Promise.reject(new ConditionalCheckFailedException({ message: '', $metadata: {} })) : undefined
   await t.rejects(instance().once(request, saves), { code: 'IDEMPOTENCY_KEY_BUSY', headers: { 'retry-after': '1' } })
 })
 
 /** An attempt that is under way until it is told to end. */
-function hold (requests: ReturnType<typeof createIdempotency>, begin: (attempt: Parameters<Parameters<typeof requests.once>[1]>[0]) => Promise<void> = async () => {}) {
+function hold(
+  requests: ReturnType<typeof createIdempotency>,
+  begin: (attempt: Parameters<Parameters<typeof requests.once>[1]>[0]) => Promise<void> = async () => {}
+) {
   const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const result = requests.once(request, async (attempt) => {
     await begin(attempt)
@@ -135,10 +167,13 @@ t.test('once something is sent the next attempt waits as long as the CMS may tak
   await t.rejects(instance().once(request, saves), { code: 'IDEMPOTENCY_KEY_BUSY', headers: { 'retry-after': '1' } })
   clock.now++
   let earlier
-  t.match(await instance().once(request, async (attempt) => {
-    earlier = attempt.earlier
-    return saves()
-  }), { result: 'saved', isReplayed: true })
+  t.match(
+    await instance().once(request, async (attempt) => {
+      earlier = attempt.earlier
+      return saves()
+    }),
+    { result: 'saved', isReplayed: true }
+  )
   t.strictSame(earlier, intent)
   first.end()
   await t.rejects(first.result)
@@ -146,13 +181,16 @@ t.test('once something is sent the next attempt waits as long as the CMS may tak
 
 t.test('an attempt that was halted before it sends sends nothing', async (t) => {
   const { clock, instance } = newsroom()
-  await t.rejects(instance().once(request, async (attempt) => {
-    await attempt.intend(intent)
-    attempt.confirm()
-    clock.now += 18_000
-    attempt.confirm()
-    return saves()
-  }), { code: 'IDEMPOTENCY_KEY_BUSY' })
+  await t.rejects(
+    instance().once(request, async (attempt) => {
+      await attempt.intend(intent)
+      attempt.confirm()
+      clock.now += 18_000
+      attempt.confirm()
+      return saves()
+    }),
+    { code: 'IDEMPOTENCY_KEY_BUSY' }
+  )
 })
 
 t.test('what a failed attempt leaves to the next one', async (t) => {
@@ -167,51 +205,69 @@ t.test('what a failed attempt leaves to the next one', async (t) => {
   ]
   for (const [what, intends, error, leaves] of cases) {
     const { store, clock, instance } = newsroom()
-    await t.rejects(instance().once(request, async (attempt) => {
-      if (intends) await attempt.intend(intent)
-      throw error
-    }), error)
+    await t.rejects(
+      instance().once(request, async (attempt) => {
+        if (intends) await attempt.intend(intent)
+        throw error
+      }),
+      error
+    )
     if (leaves === 'nothing') t.equal(store.items.size, 0, what)
     else {
       await t.rejects(instance().once(request, saves), { code: 'IDEMPOTENCY_KEY_BUSY', headers: { 'retry-after': '8' } }, what)
       clock.now += 8000
       for (const error of [refused, unknown]) {
-        await t.rejects(instance().once(request, async (attempt) => {
-          t.strictSame(attempt.earlier, intent)
-          throw error
-        }), error, 'until it is known, it stays')
+        await t.rejects(
+          instance().once(request, async (attempt) => {
+            t.strictSame(attempt.earlier, intent)
+            throw error
+          }),
+          error,
+          'until it is known, it stays'
+        )
       }
-      t.match(await instance().once(request, async (attempt) => {
-        await attempt.intend(intent)
-        return saves()
-      }), { isReplayed: false })
+      t.match(
+        await instance().once(request, async (attempt) => {
+          await attempt.intend(intent)
+          return saves()
+        }),
+        { isReplayed: false }
+      )
     }
   }
 })
 
 t.test('what is saved is answered although it could not be noted; and what is refused, although that could not', async (t) => {
   const { desk, clock, instance } = newsroom()
-  t.match(await instance().once(request, async (attempt) => {
-    await attempt.intend(intent)
-    desk.alter = () => Promise.reject(new Error('away'))
-    return saves()
-  }), { result: 'saved' })
+  t.match(
+    await instance().once(request, async (attempt) => {
+      await attempt.intend(intent)
+      desk.alter = () => Promise.reject(new Error('away'))
+      return saves()
+    }),
+    { result: 'saved' }
+  )
   desk.alter = undefined
   clock.now += 18_000
   const refused = new Failure('UNPROCESSABLE', 'no')
-  await t.rejects(instance().once(request, async (attempt) => {
-    t.strictSame(attempt.earlier, intent)
-    desk.alter = () => Promise.reject(new Error('away'))
-    throw refused
-  }), refused)
+  await t.rejects(
+    instance().once(request, async (attempt) => {
+      t.strictSame(attempt.earlier, intent)
+      desk.alter = () => Promise.reject(new Error('away'))
+      throw refused
+    }),
+    refused
+  )
 })
 
 t.test('a lease of a clock that is far ahead keeps the next attempt away for as long as one holds', async (t) => {
   const { store, clock, instance } = newsroom()
-  await instance().once(request, async (attempt) => {
-    await attempt.intend(intent)
-    throw new Error('crashed')
-  }).catch(() => {})
+  await instance()
+    .once(request, async (attempt) => {
+      await attempt.intend(intent)
+      throw new Error('crashed')
+    })
+    .catch(() => {})
   for (const [key, item] of store.items) store.items.set(key, { ...item, leaseUntil: START + 3_600_000, version: '~~~~~~~~~~~~~~~~' })
   const next = instance()
   const error: Failure = await next.once(request, saves).catch((error) => error)
@@ -223,10 +279,12 @@ t.test('a lease of a clock that is far ahead keeps the next attempt away for as 
 t.test('a record whose lease or version has another form is taken over', async (t) => {
   for (const members of [{ leaseUntil: undefined }, { leaseUntil: 'soon', version: undefined }, { version: 7 }]) {
     const { store, clock, instance } = newsroom()
-    await instance().once(request, async (attempt) => {
-      await attempt.intend(intent)
-      throw new Error('crashed')
-    }).catch(() => {})
+    await instance()
+      .once(request, async (attempt) => {
+        await attempt.intend(intent)
+        throw new Error('crashed')
+      })
+      .catch(() => {})
     clock.now += 60_000
     for (const [key, item] of store.items) store.items.set(key, JSON.parse(JSON.stringify({ ...item, ...members })))
     t.match(await instance().once(request, saves), { result: 'saved' }, JSON.stringify(members))

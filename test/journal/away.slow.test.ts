@@ -10,9 +10,16 @@ import { startInstances } from '../tickets/fixtures/instances.ts'
 
 const PATIENCE_MS = 60_000
 
-const [twice, once, killed] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily').map(({ id }) => `/api/collection/${id}`) as [string, string, string]
+const [twice, once, killed] = editionsOf(newspaper())
+  .filter(({ published, bundle }) => published && bundle === 'daily')
+  .map(({ id }) => `/api/collection/${id}`) as [string, string, string]
 
-interface Line { kind: string, outcome?: string, unrecorded?: number, fields: Record<string, unknown> }
+interface Line {
+  kind: string
+  outcome?: string
+  unrecorded?: number
+  fields: Record<string, unknown>
+}
 
 t.test('saves while the table is away have no entry, and the next one marks that, whoever made them', { timeout: 180_000 }, async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
@@ -23,12 +30,21 @@ t.test('saves while the table is away have no entry, and the next one marks that
   })
   const cms = await startHostileCms(t)
   const { urlOf, kill } = await startInstances(t, 2, () => ({
-    ENVIRONMENT: 'away', CMS_URL: cms.url, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', DYNAMODB_ENDPOINT: proxy
+    ENVIRONMENT: 'away',
+    CMS_URL: cms.url,
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor',
+    DYNAMODB_ENDPOINT: proxy
   }))
-  const acknowledged = new Map<string, Array<{ title: string, isAlone: boolean }>>([[twice, []], [once, []], [killed, []]])
+  const acknowledged = new Map<string, Array<{ title: string; isAlone: boolean }>>([
+    [twice, []],
+    [once, []],
+    [killed, []]
+  ])
 
   /** Saves a title until that is acknowledged, and gives what the answer says of its turn. */
-  async function save (instance: number, path: string, title: string, turn: string | null): Promise<void> {
+  async function save(instance: number, path: string, title: string, turn: string | null): Promise<void> {
     for (const deadline = performance.now() + PATIENCE_MS; ;) {
       const { status, body, turn: was } = await post(urlOf(instance) + path, { title: [{ value: title }] })
       if (status === 200) acknowledged.get(path)!.push({ title, isAlone: was === 'instance' })
@@ -39,12 +55,12 @@ t.test('saves while the table is away have no entry, and the next one marks that
     }
   }
 
-  async function post (url: string, body: object) {
+  async function post(url: string, body: object) {
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
     return { status: answer.status, turn: answer.headers.get('edition-turn'), body: await answer.json() }
   }
 
-  async function journal (path: string): Promise<Line[]> {
+  async function journal(path: string): Promise<Line[]> {
     return (await call(`${urlOf(1)}${path}/journal?limit=100`, 'GET')).body.data
   }
 
@@ -63,16 +79,34 @@ t.test('saves while the table is away have no entry, and the next one marks that
   await sleep(1100)
   for (const path of [once, killed]) await save(1, path, 'Back', null)
 
-  const [ofTwice, ofOnce, ofKilled] = await Promise.all([twice, once, killed].map(journal)) as [Line[], Line[], Line[]]
+  const [ofTwice, ofOnce, ofKilled] = (await Promise.all([twice, once, killed].map(journal))) as [Line[], Line[], Line[]]
   const gapsOf = (lines: Line[]) => lines.filter(({ kind }) => kind === 'outside')
   const unrecorded = [twice, once].map((path) => acknowledged.get(path)!.filter(({ isAlone }) => isAlone).length)
   t.ok(unrecorded[0]! >= 2 && unrecorded[1]! >= 1)
-  t.strictSame([ofTwice, ofOnce].map((lines) => gapsOf(lines).reduce((sum, { unrecorded = 0 }) => sum + unrecorded, 0)), unrecorded, 'how many, where the instance lives on')
+  t.strictSame(
+    [ofTwice, ofOnce].map((lines) => gapsOf(lines).reduce((sum, { unrecorded = 0 }) => sum + unrecorded, 0)),
+    unrecorded,
+    'how many, where the instance lives on'
+  )
   t.ok(gapsOf(ofKilled).length > 0, 'that something has changed, where it was killed')
-  for (const [path, lines] of [[twice, ofTwice], [once, ofOnce], [killed, ofKilled]] as const) {
-    t.ok(lines.filter(({ kind }) => kind !== 'outside').every(({ outcome }) => outcome === 'saved'), path)
+  for (const [path, lines] of [
+    [twice, ofTwice],
+    [once, ofOnce],
+    [killed, ofKilled]
+  ] as const) {
+    t.ok(
+      lines.filter(({ kind }) => kind !== 'outside').every(({ outcome }) => outcome === 'saved'),
+      path
+    )
     t.equal(lines.at(-1)!.outcome, 'saved', 'the first one has its entry')
-    t.match(lines[0], { kind: 'update', outcome: 'saved', fields: { title: { after: [{ value: acknowledged.get(path)!.at(-1)!.title }] } } }, 'and so has the last')
-    t.ok(lines.slice(1, -1).some(({ kind }) => kind === 'outside'), 'the gap is between them')
+    t.match(
+      lines[0],
+      { kind: 'update', outcome: 'saved', fields: { title: { after: [{ value: acknowledged.get(path)!.at(-1)!.title }] } } },
+      'and so has the last'
+    )
+    t.ok(
+      lines.slice(1, -1).some(({ kind }) => kind === 'outside'),
+      'the gap is between them'
+    )
   }
 })

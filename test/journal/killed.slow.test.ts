@@ -12,7 +12,9 @@ const PATIENCE_MS = 120_000
 
 const PUBLISHED = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily')
 
-interface JournalPage { data: Array<{ kind: string, outcome: string }> }
+interface JournalPage {
+  data: Array<{ kind: string; outcome: string }>
+}
 
 /** A save that is under way when its instance is killed. */
 interface Save {
@@ -27,12 +29,20 @@ interface Save {
 const kindsOf = ({ data }: JournalPage) => data.map(({ kind, outcome }) => `${kind} ${outcome}`)
 
 /** Two instances that share a table; the second one stays. */
-async function startInstances (t: Test, cms: HostileCms, endpoint: string) {
+async function startInstances(t: Test, cms: HostileCms, endpoint: string) {
   const start = async () => {
     // Enforcing locks an instance saves nothing without a ticket, however slow the engine is.
     const running = runNode(t, START, {
       env: {
-        ENVIRONMENT: 'killed', CMS_URL: cms.url, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', CMS_TIMEOUT_MS: '15000', PORT: '0'
+        ENVIRONMENT: 'killed',
+        CMS_URL: cms.url,
+        CMS_AUTH: 'basic',
+        CMS_USER: 'editor',
+        CMS_PASSWORD: 'editor',
+        DYNAMODB_ENDPOINT: endpoint,
+        EDITION_LOCKS: 'enforce',
+        CMS_TIMEOUT_MS: '15000',
+        PORT: '0'
       }
     })
     const [, url] = await running.says(/listening at (http:\/\/127\.0\.0\.1:\d+)/)
@@ -49,7 +59,7 @@ async function startInstances (t: Test, cms: HostileCms, endpoint: string) {
 }
 
 /** Asks until an answer is what is waited for, and gives the last one. */
-async function eventually<T> (ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
+async function eventually<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
   for (const deadline = performance.now() + PATIENCE_MS; ;) {
     const answer = await ask()
     if (isIt(answer) || performance.now() > deadline) return answer
@@ -70,7 +80,11 @@ t.test('of an instance that was killed another tells what became of its saves, a
     Saved: { path: saved, isSaved: true },
     Repeated: { path: repeated, headers: key },
     Replayed: { path: replayed, headers: key, isSaved: true },
-    'Made again': { path: '/api/collection', headers: { 'idempotency-key': '"again"' }, more: { ...made, field_key: [{ value: 'again' }] } },
+    'Made again': {
+      path: '/api/collection',
+      headers: { 'idempotency-key': '"again"' },
+      more: { ...made, field_key: [{ value: 'again' }] }
+    },
     Made: { path: '/api/collection', headers: key, more: made, isSaved: true }
   }
   const titles = Object.keys(saves)
@@ -95,22 +109,55 @@ t.test('of an instance that was killed another tells what became of its saves, a
     return call(instance + path, 'POST', { body: { ...more, title: [{ value: title }] }, headers })
   }
   const journal = async (path: string): Promise<JournalPage> => (await call(`${other}${path}/journal`, 'GET')).body ?? { data: [] }
-  const again = (title: string) => eventually(() => send(other, title), ({ status }) => status === 200 || status === 201)
-  const settled = (path: string, outcome: string) => eventually(() => journal(path), ({ data }) => data?.[0]?.outcome === outcome)
+  const again = (title: string) =>
+    eventually(
+      () => send(other, title),
+      ({ status }) => status === 200 || status === 201
+    )
+  const settled = (path: string, outcome: string) =>
+    eventually(
+      () => journal(path),
+      ({ data }) => data?.[0]?.outcome === outcome
+    )
 
   const answers = Promise.all(titles.map((title) => send(doomed, title)))
-  t.equal(await eventually(async () => held.size, (size) => size === titles.length), titles.length, 'each has come to the CMS')
+  t.equal(
+    await eventually(
+      async () => held.size,
+      (size) => size === titles.length
+    ),
+    titles.length,
+    'each has come to the CMS'
+  )
   t.strictSame(kindsOf(await settled(refused, 'uncertain')), ['update uncertain'], 'what may still be carried out is not taken for refused')
   await kill()
   isKilled.resolve()
-  t.ok((await answers).every(({ status }) => status === 0), 'none was answered')
+  t.ok(
+    (await answers).every(({ status }) => status === 0),
+    'none was answered'
+  )
 
-  const [ofRefused, ofSaved, ...repeats] = await Promise.all([settled(refused, 'refused'), settled(saved, 'saved'), ...titles.slice(2).map(again)])
-  for (const [page, title, outcome] of [[ofRefused, 'Refused', 'refused'], [ofSaved, 'Saved', 'saved']] as const) {
+  const [ofRefused, ofSaved, ...repeats] = await Promise.all([
+    settled(refused, 'refused'),
+    settled(saved, 'saved'),
+    ...titles.slice(2).map(again)
+  ])
+  for (const [page, title, outcome] of [
+    [ofRefused, 'Refused', 'refused'],
+    [ofSaved, 'Saved', 'saved']
+  ] as const) {
     t.match(page, { data: [{ kind: 'update', outcome, fields: { title: { after: [{ value: title }] } } }] })
     t.strictSame(await settled(saves[title]!.path, outcome), page, 'and so it stays')
   }
-  t.match(repeats.map(({ status, isReplayed, body }) => [status, isReplayed, body.title?.[0].value]), [[200, false, 'Repeated'], [200, true, 'Replayed'], [201, false, 'Made again'], [201, true, 'Made']])
+  t.match(
+    repeats.map(({ status, isReplayed, body }) => [status, isReplayed, body.title?.[0].value]),
+    [
+      [200, false, 'Repeated'],
+      [200, true, 'Replayed'],
+      [201, false, 'Made again'],
+      [201, true, 'Made']
+    ]
+  )
   t.strictSame(carriedOut.sort(), titles.slice(1).sort(), 'each was carried out once')
   t.strictSame(kindsOf(await settled(repeated, 'saved')), ['update saved', 'update refused'], 'of two attempts the second one has saved')
   t.strictSame(kindsOf(await settled(replayed, 'saved')), ['update saved'], 'of two attempts the first one has saved')

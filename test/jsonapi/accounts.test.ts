@@ -13,14 +13,14 @@ import { build } from '../helper.ts'
 const CALLERS = 50
 
 /** The sample CMS and what an account needs to speak to it; the clock is the test's. */
-async function cmsFor (t: Test) {
+async function cmsFor(t: Test) {
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const { send, close } = createHttp({ url: await cms.listen(), timeoutMs: 2000 })
   t.teardown(() => close())
   let logoutToken = ''
   const http: Http = {
-    async send (request) {
+    async send(request) {
       const answer = await send(request)
       if (request.path.startsWith('/user/login')) logoutToken = JSON.parse(answer.body.toString()).logout_token
       return answer
@@ -32,14 +32,18 @@ async function cmsFor (t: Test) {
   const count = (pattern: RegExp) => cms.requestLines.filter((line) => pattern.test(line)).length
   /** Ends the session as an administrator's logout would. */
   const end = async (headers: Record<string, string>) => {
-    const { status } = await send({ method: 'POST', path: `/user/logout?_format=json&token=${logoutToken}`, headers: { ...headers, 'content-type': 'application/json' } })
+    const { status } = await send({
+      method: 'POST',
+      path: `/user/logout?_format=json&token=${logoutToken}`,
+      headers: { ...headers, 'content-type': 'application/json' }
+    })
     t.equal(status, 204)
   }
   return { options, clock, count, end }
 }
 
 /** HTTP to a server that answers as told. */
-async function fake (t: Test, handler: RequestListener) {
+async function fake(t: Test, handler: RequestListener) {
   const http = createHttp({ url: await serving(t, handler), timeoutMs: 2000 })
   t.teardown(() => http.close())
   return http
@@ -49,7 +53,8 @@ async function fake (t: Test, handler: RequestListener) {
 const KNOWN = { data: [], meta: { links: { me: { meta: { id: 'a-uuid' } } } } }
 const ANONYMOUS = { data: [] }
 
-const asJson = (response: ServerResponse, status: number, body: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const asJson = (response: ServerResponse, status: number, body: unknown) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
 t.test('a session is opened once, however many ask for it at the same time', async (t) => {
   const { options, count } = await cmsFor(t)
@@ -73,8 +78,17 @@ t.test('a session that has ended is opened again: after a refusal at once, else 
   const { options, clock, count, end } = await cmsFor(t)
   const account = sessionAccount(options, 'editor', 'editor')
   const cms = createJsonapi({ ...options, account })
-  const unpublished = () => cms.request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} }).then(({ document }) => (document.data as unknown[]).length)
-  const create = (key: string) => cms.request({ method: 'POST', path: '/publisher_container/daily', body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: key } } }, caller: {} })
+  const unpublished = () =>
+    cms
+      .request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} })
+      .then(({ document }) => (document.data as unknown[]).length)
+  const create = (key: string) =>
+    cms.request({
+      method: 'POST',
+      path: '/publisher_container/daily',
+      body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: key } } },
+      caller: {}
+    })
 
   await end(await account.credentials())
   clock.now += 2000
@@ -107,7 +121,13 @@ t.test('a refusal that is meant for a living session is passed on', async (t) =>
   const { options, clock, count } = await cmsFor(t)
   const account = sessionAccount(options, 'reader', 'reader')
   const cms = createJsonapi({ ...options, account })
-  const attempt = () => cms.request({ method: 'POST', path: '/publisher_container/daily', body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'k' } } }, caller: {} })
+  const attempt = () =>
+    cms.request({
+      method: 'POST',
+      path: '/publisher_container/daily',
+      body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'k' } } },
+      caller: {}
+    })
   t.equal((await attempt()).status, 403)
   t.equal(count(/^GET \/jsonapi /), 1, 'just opened and looked at, so it is alive')
   clock.now += 2000
@@ -121,7 +141,11 @@ t.test('one refused login is the last, and the caller learns whose fault it is',
   const { options, count } = await cmsFor(t)
   for (const account of [sessionAccount(options, 'editor', 'wrong'), basicAccount(options, 'editor', 'wrong')]) {
     for (let time = 0; time < 3; time++) {
-      await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', statusCode: 502, message: /operator has to correct the settings/ })
+      await t.rejects(account.credentials(), {
+        code: 'CMS_LOGIN_REFUSED',
+        statusCode: 502,
+        message: /operator has to correct the settings/
+      })
     }
   }
   t.equal(count(/^POST \/user\/login/), 1)
@@ -147,12 +171,23 @@ t.test('a Basic account is tried out once a minute, and where a request was refu
 t.test('a Basic account that the CMS knows no more is no anonymous one', async (t) => {
   let known = true
   let asked = 0
-  const http = await fake(t, (request, response) => asJson((asked++, response), 200, { data: [], meta: known && request.headers.authorization ? { links: { me: { href: 'http://cms.example/jsonapi/user/user/7' } } } : {} }))
+  const http = await fake(t, (request, response) =>
+    asJson((asked++, response), 200, {
+      data: [],
+      meta: known && request.headers.authorization ? { links: { me: { href: 'http://cms.example/jsonapi/user/user/7' } } } : {}
+    })
+  )
   const clock = { now: 0 }
   const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
   const notices: Array<(account: Account, used: Record<string, string>) => Promise<unknown>> = [
-    (account) => { clock.now += 60_000; return account.credentials() },
-    (account, used) => { clock.now += 1000; return account.renew(used, 403) }
+    (account) => {
+      clock.now += 60_000
+      return account.credentials()
+    },
+    (account, used) => {
+      clock.now += 1000
+      return account.renew(used, 403)
+    }
   ]
   for (const notice of notices) {
     known = true
@@ -180,7 +215,8 @@ t.test('a CMS that is ill at login is asked again after a pause', async (t) => {
     (response: ServerResponse) => response.writeHead(500).end('PDOException'),
     (response: ServerResponse) => response.writeHead(429).end(),
     (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't\r\nx: y' }),
+    (response: ServerResponse) =>
+      asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't\r\nx: y' }),
     (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't' }),
     (response: ServerResponse) => asJson(response, 200, KNOWN)
   ]
@@ -200,16 +236,24 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
   const bodies: string[] = []
   const http = await fake(t, (request, response) => {
     let body = ''
-    request.on('data', (chunk) => { body += chunk }).on('end', () => {
-      if (request.url === '/oauth/token') {
-        bodies.push(body)
-        return asJson(response, 200, { access_token: `t${++granted}`, token_type: 'Bearer', expires_in: 300 })
-      }
-      if (request.url === '/jsonapi/forbidden') return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
-      const accepted = request.headers.authorization === `Bearer t${granted}` && granted !== 3
-      if (request.url === '/jsonapi') return asJson(response, 200, KNOWN)
-      return response.writeHead(accepted ? 200 : 401, { 'content-type': 'application/vnd.api+json' }).end(accepted ? '{"data":[]}' : '{"errors":[]}')
-    })
+    request
+      .on('data', (chunk) => {
+        body += chunk
+      })
+      .on('end', () => {
+        if (request.url === '/oauth/token') {
+          bodies.push(body)
+          return asJson(response, 200, { access_token: `t${++granted}`, token_type: 'Bearer', expires_in: 300 })
+        }
+        if (request.url === '/jsonapi/forbidden') {
+          return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
+        }
+        const accepted = request.headers.authorization === `Bearer t${granted}` && granted !== 3
+        if (request.url === '/jsonapi') return asJson(response, 200, KNOWN)
+        return response
+          .writeHead(accepted ? 200 : 401, { 'content-type': 'application/vnd.api+json' })
+          .end(accepted ? '{"data":[]}' : '{"errors":[]}')
+      })
   })
   const clock = { now: 0 }
   const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
@@ -230,7 +274,11 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
 
 t.test('a token that ends, or is not accepted any more, is replaced once for all who ask, however late each learns of it', async (t) => {
   let granted = 0
-  const http = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : { access_token: `t${++granted}`, expires_in: 300 })))
+  const http = await fake(t, (request, response) =>
+    request
+      .resume()
+      .on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : { access_token: `t${++granted}`, expires_in: 300 }))
+  )
   const clock = { now: 0 }
   const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
   const first = await account.credentials()
@@ -241,11 +289,13 @@ t.test('a token that ends, or is not accepted any more, is replaced once for all
   t.equal(granted, 2, 'where it ends')
 
   const refused = given[0]!
-  const renewed = await Promise.all(Array.from({ length: CALLERS }, async (_, turns) => {
-    for (let turn = 0; turn < turns; turn++) await setImmediate()
-    t.equal(await account.renew(refused, 401), true)
-    return account.credentials()
-  }))
+  const renewed = await Promise.all(
+    Array.from({ length: CALLERS }, async (_, turns) => {
+      for (let turn = 0; turn < turns; turn++) await setImmediate()
+      t.equal(await account.renew(refused, 401), true)
+      return account.credentials()
+    })
+  )
   t.equal(new Set(renewed).size, 1)
   t.equal(granted, 3, 'where it is withdrawn')
 })
@@ -260,7 +310,9 @@ t.test('a refused client is not tried again, an ill token endpoint is', async (t
   for (let time = 0; time < 3; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
   t.equal(asked, 1)
   const answers = [{ token: 'none' }, ['no object'], { access_token: 'without-an-end' }]
-  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : answers.shift())))
+  const ill = await fake(t, (request, response) =>
+    request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : answers.shift()))
+  )
   const clock = { now: 0 }
   const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
   for (let time = 0; time < 2; time++) {
@@ -271,15 +323,22 @@ t.test('a refused client is not tried again, an ill token endpoint is', async (t
 })
 
 /** A Drupal with simple_oauth whose tokens live so long, and what it says of itself. */
-async function oauthSite (t: Test, grant: (number: number) => object = (number) => ({ access_token: `t${number}`, token_type: 'Bearer', expires_in: 300 })) {
+async function oauthSite(
+  t: Test,
+  grant: (number: number) => object = (number) => ({ access_token: `t${number}`, token_type: 'Bearer', expires_in: 300 })
+) {
   const site = { granted: 0, looks: 0, isHeeded: true, clock: 1_000_000 }
-  const http = await fake(t, (request, response) => request.resume().on('end', () => {
-    if (request.url === '/oauth/token') return asJson(response, 200, grant(++site.granted))
-    if (request.url === '/jsonapi') site.looks++
-    const isUser = site.isHeeded && request.headers.authorization === `Bearer t${site.granted}`
-    if (request.url === '/jsonapi/forbidden') return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
-    return asJson(response, 200, isUser ? KNOWN : ANONYMOUS)
-  }))
+  const http = await fake(t, (request, response) =>
+    request.resume().on('end', () => {
+      if (request.url === '/oauth/token') return asJson(response, 200, grant(++site.granted))
+      if (request.url === '/jsonapi') site.looks++
+      const isUser = site.isHeeded && request.headers.authorization === `Bearer t${site.granted}`
+      if (request.url === '/jsonapi/forbidden') {
+        return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
+      }
+      return asJson(response, 200, isUser ? KNOWN : ANONYMOUS)
+    })
+  )
   const options = { http, jsonapiPath: '/jsonapi', now: () => site.clock, random: () => 0 }
   const account = oauthAccount(options, 'client', 'secret')
   return { site, account, cms: createJsonapi({ ...options, account }) }
@@ -288,7 +347,11 @@ async function oauthSite (t: Test, grant: (number: number) => object = (number) 
 t.test('a token that does not reach Drupal is no anonymous one: nothing is sent with it, and it is tried again in a minute', async (t) => {
   const { site, account, cms } = await oauthSite(t)
   site.isHeeded = false
-  const refused = { code: 'CMS_LOGIN_REFUSED', message: /its operator has to see to it$/, cause: { message: /token, which it takes for nobody's \(does the web server hand on Authorization, .*tried again in 60 s$/ } }
+  const refused = {
+    code: 'CMS_LOGIN_REFUSED',
+    message: /its operator has to see to it$/,
+    cause: { message: /token, which it takes for nobody's \(does the web server hand on Authorization, .*tried again in 60 s$/ }
+  }
   for (let time = 0; time < 3; time++) await t.rejects(cms.request({ path: '/node/article', caller: {} }), refused)
   t.match(cmsAdvice(await account.credentials().catch((error) => error), ''), { remedy: /^have the web server hand on Authorization/ })
   t.strictSame([site.granted, site.looks], [1, 1])
@@ -326,10 +389,12 @@ t.test('a token that Drupal knows no more is replaced, within a minute or after 
 t.test('a look at a token that says nothing is made again, with the same token', async (t) => {
   let looks = 0
   let granted = 0
-  const http = await fake(t, (request, response) => request.resume().on('end', () => {
-    if (request.method === 'POST') return asJson(response, 200, { access_token: `t${++granted}` })
-    return ++looks === 1 ? response.writeHead(502).end() : asJson(response, 200, KNOWN)
-  }))
+  const http = await fake(t, (request, response) =>
+    request.resume().on('end', () => {
+      if (request.method === 'POST') return asJson(response, 200, { access_token: `t${++granted}` })
+      return ++looks === 1 ? response.writeHead(502).end() : asJson(response, 200, KNOWN)
+    })
+  )
   const clock = { now: 0 }
   const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
   await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
@@ -349,13 +414,25 @@ t.test('an odd token is a failed login, and no outage of the CMS', async (t) => 
   ]
   for (const [what, grant] of odd) {
     const { site, account } = await oauthSite(t, () => grant)
-    for (let time = 0; time < 2; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', cause: { message: /tokens that cannot be sent as Bearer; tried again in 60 s$/ } }, what)
+    for (let time = 0; time < 2; time++) {
+      await t.rejects(
+        account.credentials(),
+        { code: 'CMS_LOGIN_REFUSED', cause: { message: /tokens that cannot be sent as Bearer; tried again in 60 s$/ } },
+        what
+      )
+    }
     t.strictSame([site.granted, site.looks], [1, 0], `${what}: it is not sent`)
   }
 })
 
 t.test('a token that lives shortly, or not at all by its own word, is not fetched for each request', async (t) => {
-  for (const [seconds, grants] of [[20, 1], [3, 5], [0, 1], [-5, 1], ['x', 1]] as const) {
+  for (const [seconds, grants] of [
+    [20, 1],
+    [3, 5],
+    [0, 1],
+    [-5, 1],
+    ['x', 1]
+  ] as const) {
     const { site, account } = await oauthSite(t, (number) => ({ access_token: `t${number}`, token_type: 'bearer', expires_in: seconds }))
     for (let time = 0; time < 10; time++) {
       site.clock += 1001
@@ -366,10 +443,20 @@ t.test('a token that lives shortly, or not at all by its own word, is not fetche
 })
 
 t.test('a session whose cookie does not reach Drupal is no anonymous one', async (t) => {
-  const http = await fake(t, (request, response) => request.resume().on('end', () =>
-    request.method === 'POST' ? asJson(response.setHeader('set-cookie', 'SESSa=b'), 200, { csrf_token: 't' }) : asJson(response, 200, ANONYMOUS)))
+  const http = await fake(t, (request, response) =>
+    request
+      .resume()
+      .on('end', () =>
+        request.method === 'POST'
+          ? asJson(response.setHeader('set-cookie', 'SESSa=b'), 200, { csrf_token: 't' })
+          : asJson(response, 200, ANONYMOUS)
+      )
+  )
   const account = sessionAccount({ http, jsonapiPath: '/jsonapi' }, 'u', 'p')
-  await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', cause: { message: /session, which it takes for nobody's .*tried again in 60 s$/ } })
+  await t.rejects(account.credentials(), {
+    code: 'CMS_LOGIN_REFUSED',
+    cause: { message: /session, which it takes for nobody's .*tried again in 60 s$/ }
+  })
 })
 
 t.test('the application uses the account that the settings name', async (t) => {
@@ -382,7 +469,11 @@ t.test('the application uses the account that the settings name', async (t) => {
     return reply.statusCode === 200 ? reply.json().data.length : reply.json().code
   }
   t.equal(await titles({}), 0)
-  t.ok(await titles({ CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }) > 0)
+  t.ok((await titles({ CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })) > 0)
   t.equal(await titles({ CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'wrong' }), 'CMS_LOGIN_REFUSED')
-  t.equal(await titles({ CMS_AUTH: 'oauth', CMS_CLIENT_ID: 'c', CMS_CLIENT_SECRET: 's' }), 'CMS_FAILED', 'the sample CMS has no simple_oauth')
+  t.equal(
+    await titles({ CMS_AUTH: 'oauth', CMS_CLIENT_ID: 'c', CMS_CLIENT_SECRET: 's' }),
+    'CMS_FAILED',
+    'the sample CMS has no simple_oauth'
+  )
 })

@@ -15,7 +15,10 @@ const waiting = (caller: object) => abortable(never, callOf(caller as Record<str
 
 t.test('a call ends when its time is over, and when its caller hangs up', async (t) => {
   const slow = {}
-  await t.rejects(inCall(slow, { ...LIMITS, ms: 20 }, () => waiting(slow)), { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms', cause: { code: 'NOT_SENT' } })
+  await t.rejects(
+    inCall(slow, { ...LIMITS, ms: 20 }, () => waiting(slow)),
+    { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms', cause: { code: 'NOT_SENT' } }
+  )
 
   const impatient = {}
   const reply = answer()
@@ -35,7 +38,12 @@ t.test('requests are counted, with those that are sent again, and more may be gr
     const call = callOf(caller)!
     call.spend()
     call.retry()
-    t.throws(() => call.spend(), { code: 'LIST_TOO_DEEP', statusCode: 503, headers: {}, message: /^This takes more than 2 requests to the CMS: / })
+    t.throws(() => call.spend(), {
+      code: 'LIST_TOO_DEEP',
+      statusCode: 503,
+      headers: {},
+      message: /^This takes more than 2 requests to the CMS: /
+    })
     call.allow(1)
     call.spend()
     t.throws(() => call.spend(), { message: /^This takes more than 3 requests/ })
@@ -64,10 +72,14 @@ t.test('what runs at the same time for one caller is one call; afterwards there 
     first = callOf(caller)
     await promise
   })
-  await inCall(caller, LIMITS, async () => { t.equal(callOf(caller), first) })
+  await inCall(caller, LIMITS, async () => {
+    t.equal(callOf(caller), first)
+  })
   resolve()
   await whole
-  await inCall(caller, LIMITS, async () => { t.not(callOf(caller), first) })
+  await inCall(caller, LIMITS, async () => {
+    t.not(callOf(caller), first)
+  })
 })
 
 t.test('who has gone before waits for nothing', async (t) => {
@@ -80,10 +92,13 @@ t.test('what fails leaves nothing behind', async (t) => {
   const caller = {}
   let rest: Promise<unknown> = never
   const reason = new Error('the first')
-  await t.rejects(inCall(caller, LIMITS, () => {
-    rest = waiting(caller)
-    return Promise.all([rest, Promise.reject(reason)])
-  }), reason)
+  await t.rejects(
+    inCall(caller, LIMITS, () => {
+      rest = waiting(caller)
+      return Promise.all([rest, Promise.reject(reason)])
+    }),
+    reason
+  )
   await t.rejects(rest, { code: 'CALLER_GONE' })
 })
 
@@ -143,7 +158,14 @@ t.test('a request that is made again with renewed credentials counts twice', asy
   const caller = {}
   let statuses = [401, 200]
   const { request } = createJsonapi({
-    http: { send: async () => ({ status: statuses.shift()!, headers: { 'content-type': 'application/vnd.api+json' }, body: Buffer.from('{"data":[]}') }), close: async () => {} },
+    http: {
+      send: async () => ({
+        status: statuses.shift()!,
+        headers: { 'content-type': 'application/vnd.api+json' },
+        body: Buffer.from('{"data":[]}')
+      }),
+      close: async () => {}
+    },
     jsonapiPath: '/jsonapi',
     account: { credentials: async () => ({}), renew: async () => true }
   })

@@ -14,7 +14,7 @@ const HTML = { 'content-type': 'text/html' }
 const POST: Pick<JsonapiRequest, 'method' | 'body'> = { method: 'POST', body: { data: {} } }
 
 /** A client before a CMS that answers in turn as told, and after that well. */
-async function clientFor (t: Test, options: BreakerOptions & { timeoutMs?: number } = {}) {
+async function clientFor(t: Test, options: BreakerOptions & { timeoutMs?: number } = {}) {
   const cms = await startScriptedCms(t)
   const script: Script[] = []
   cms.odd = { is: () => script.length > 0, script: (response, request) => script.shift()!(response, request) }
@@ -24,11 +24,18 @@ async function clientFor (t: Test, options: BreakerOptions & { timeoutMs?: numbe
   const cookies: Array<[Caller, string[]]> = []
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', onRenewal: (...given) => cookies.push(given) })
   const ask = (request: Partial<JsonapiRequest> = {}) => jsonapi.request({ path: '', caller: {}, ...request })
-  const outcome = (request: Partial<JsonapiRequest> = {}) => ask(request).then(({ status }) => String(status), (error) => error.code as string)
+  const outcome = (request: Partial<JsonapiRequest> = {}) =>
+    ask(request).then(
+      ({ status }) => String(status),
+      (error) => error.code as string
+    )
   return { cms, script, breaker, http, ask, outcome, cookies }
 }
 
-const answers = (status: number, body: object | string = '<html>', headers: Record<string, string> = HTML): Script => (response) => say(response, status, body, headers)
+const answers =
+  (status: number, body: object | string = '<html>', headers: Record<string, string> = HTML): Script =>
+  (response) =>
+    say(response, status, body, headers)
 const resets: Script = (response) => response.socket!.resetAndDestroy()
 const maintenance = answers(503, errors(503, 'maintenance'), JSONAPI)
 const problem = answers(503, { title: 'Service Unavailable' }, { 'content-type': 'application/problem+json' })
@@ -37,7 +44,14 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
   const cases: Array<[what: string, script: Script, read: [outcome: string, requests: number], write: string]> = [
     ['a reset', resets, ['200', 2], 'CMS_UNREACHABLE'],
     ['an end', (response) => response.socket!.destroy(), ['200', 2], 'CMS_UNREACHABLE'],
-    ['a reset in the body', (response) => { response.writeHead(200, { ...JSONAPI, 'content-length': 100 }).write('{', () => response.socket!.resetAndDestroy()) }, ['200', 2], 'CMS_UNREACHABLE'],
+    [
+      'a reset in the body',
+      (response) => {
+        response.writeHead(200, { ...JSONAPI, 'content-length': 100 }).write('{', () => response.socket!.resetAndDestroy())
+      },
+      ['200', 2],
+      'CMS_UNREACHABLE'
+    ],
     ['502', answers(502), ['200', 2], 'CMS_FAILED'],
     ['503', answers(503), ['200', 2], 'CMS_UNAVAILABLE'],
     ['504', answers(504), ['200', 2], 'CMS_FAILED'],
@@ -80,8 +94,13 @@ t.test('cache tags of 24 KiB and more are taken, up to 64 KiB of header fields',
     t.equal((await ask()).status, 200, `${kib} KiB`)
   }
   script.push(tagged(65 * 1024))
-  await t.rejects(ask(), { code: 'CMS_INVALID_RESPONSE', message: /^The CMS answered with header fields of more than 64 KiB\. Let Drupal, or the proxy before it, send fewer/ })
-  script.push((response) => response.writeHead(200, { ...JSONAPI, 'x-drupal-cache-tags': 'x'.repeat(24 * 1024) }).end(' '.repeat(17 * 1024 * 1024)))
+  await t.rejects(ask(), {
+    code: 'CMS_INVALID_RESPONSE',
+    message: /^The CMS answered with header fields of more than 64 KiB\. Let Drupal, or the proxy before it, send fewer/
+  })
+  script.push((response) =>
+    response.writeHead(200, { ...JSONAPI, 'x-drupal-cache-tags': 'x'.repeat(24 * 1024) }).end(' '.repeat(17 * 1024 * 1024))
+  )
   await t.rejects(ask(), { code: 'CMS_INVALID_RESPONSE', message: /^The CMS answered with more than 16 MiB, / })
 })
 
@@ -89,7 +108,13 @@ t.test('a read that is sent twice counts twice', async (t) => {
   const { script, outcome } = await clientFor(t)
   const caller = {}
   script.push(resets)
-  t.strictSame(await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }, async () => [await outcome({ caller }), await outcome({ caller })]), ['200', 'LIST_TOO_DEEP'])
+  t.strictSame(
+    await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }, async () => [
+      await outcome({ caller }),
+      await outcome({ caller })
+    ]),
+    ['200', 'LIST_TOO_DEEP']
+  )
 })
 
 t.test('a write of a caller who has hung up is not sent', async (t) => {
@@ -118,9 +143,16 @@ t.test('a second try ends with the deadline of the first; where there is no time
   const { now } = performance
   let later = 0
   performance.now = () => now.call(performance) + later
-  t.teardown(() => { performance.now = now })
+  t.teardown(() => {
+    performance.now = now
+  })
   const { script, ask, cms } = await clientFor(t, { timeoutMs: 4000 })
-  const after = (ms: number, fault: Script): Script => (response, request) => { later += ms; fault(response, request) }
+  const after =
+    (ms: number, fault: Script): Script =>
+    (response, request) => {
+      later += ms
+      fault(response, request)
+    }
   const start = now.call(performance)
   script.push(after(3000, resets), () => {})
   await t.rejects(ask(), { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 4000 ms' })
@@ -144,7 +176,12 @@ t.test('a write that no connection is free for in time is not sent later', async
   await t.rejects(write, { code: 'CMS_TIMEOUT', message: 'No connection to the CMS was free within 300 ms' })
   t.equal(await write.catch(isUncertain), false, 'it is known not to have been saved')
   deaf.wake()
-  while (await request({ path: '', caller: {} }).then(() => false, () => true));
+  while (
+    await request({ path: '', caller: {} }).then(
+      () => false,
+      () => true
+    )
+  );
   t.strictSame([...new Set(cms.lines)], ['GET /jsonapi'])
 })
 
@@ -159,14 +196,22 @@ t.test('after failures in a row nothing is sent, until one request has found the
     Date.now = now
     performance.now = monotonic
   })
-  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, onChange: (state, stopped) => states.push([state, stopped]) })
+  const { cms, script, breaker, ask, outcome } = await clientFor(t, {
+    failures: 3,
+    restMs: 5000,
+    onChange: (state, stopped) => states.push([state, stopped])
+  })
   script.push(...Array.from({ length: 3 }, () => answers(500)))
   for (let time = 0; time < 3; time++) t.equal(await outcome(), 'CMS_FAILED')
   t.equal(breaker.state(), 'open')
   Date.now = () => now() - 2 * 3600_000
 
   cms.lines.length = 0
-  for (const [request, seconds] of [[{}, 5], [POST, 4], [{}, 1]] as const) {
+  for (const [request, seconds] of [
+    [{}, 5],
+    [POST, 4],
+    [{}, 1]
+  ] as const) {
     const start = now()
     await t.rejects(ask(request), {
       code: 'CMS_UNAVAILABLE',
@@ -181,10 +226,16 @@ t.test('after failures in a row nothing is sent, until one request has found the
   t.strictSame(cms.lines, [])
 
   const crowd = () => Promise.all(Array.from({ length: 6 }, (_, index) => outcome(index % 2 ? POST : { path: `/${index}` })))
-  for (const [fault, first, state] of [[answers(502), 'CMS_FAILED', 'open'], [resets, 'CMS_UNREACHABLE', 'open'], [answers(200, { data: [] }, JSONAPI), '200', 'closed']] as const) {
+  for (const [fault, first, state] of [
+    [answers(502), 'CMS_FAILED', 'open'],
+    [resets, 'CMS_UNREACHABLE', 'open'],
+    [answers(200, { data: [] }, JSONAPI), '200', 'closed']
+  ] as const) {
     clock += 5000
     let release = () => {}
-    script.push((...args) => { release = () => fault(...args) })
+    script.push((...args) => {
+      release = () => fault(...args)
+    })
     const outcomes = crowd()
     while (cms.lines.length === 0) await sleep(2)
     t.equal(breaker.state(), 'half-open')
@@ -193,7 +244,14 @@ t.test('after failures in a row nothing is sent, until one request has found the
     t.equal(cms.lines.splice(0).length, 1, 'one request tried it, once')
     t.equal(breaker.state(), state)
   }
-  t.strictSame(states, [['open', 'requests'], ['closed', 'requests']], 'tries that fail are no news')
+  t.strictSame(
+    states,
+    [
+      ['open', 'requests'],
+      ['closed', 'requests']
+    ],
+    'tries that fail are no news'
+  )
   t.strictSame(await crowd(), Array(6).fill('200'), 'all are sent again')
 
   script.push(resets, resets, resets)
@@ -209,7 +267,11 @@ t.test('a CMS that answers is not a failing one, whatever it says; an answer bet
     ['503 of a gateway', answers(503), true],
     ['503 of a gateway that speaks JSON', problem, true],
     ['503 in maintenance', maintenance, false],
-    ['503 in maintenance, as core REST says it', answers(503, { message: 'maintenance' }, { 'content-type': 'Application/JSON; charset=utf-8' }), false],
+    [
+      '503 in maintenance, as core REST says it',
+      answers(503, { message: 'maintenance' }, { 'content-type': 'Application/JSON; charset=utf-8' }),
+      false
+    ],
     ['503 that says when', answers(503, '', { 'retry-after': '60' }), false],
     ['429', answers(429), false],
     ['404', answers(404, errors(404, 'x'), JSONAPI), false],
@@ -221,7 +283,11 @@ t.test('a CMS that answers is not a failing one, whatever it says; an answer bet
     ['no answer in time', () => {}, true]
   ]
   for (const [what, fault, counts] of cases) {
-    const { script, breaker, outcome } = await clientFor(t, { failures: 2, restMs: 60_000, timeoutMs: what === 'no answer in time' ? 400 : 5000 })
+    const { script, breaker, outcome } = await clientFor(t, {
+      failures: 2,
+      restMs: 60_000,
+      timeoutMs: what === 'no answer in time' ? 400 : 5000
+    })
     script.push(fault)
     await outcome(POST)
     await outcome(POST)
@@ -238,21 +304,31 @@ t.test('writes that fail are counted, whatever reads come between them', async (
   const monotonic = performance.now.bind(performance)
   let later = 0
   performance.now = () => monotonic() + later
-  t.teardown(() => { performance.now = monotonic })
+  t.teardown(() => {
+    performance.now = monotonic
+  })
   const lines: string[] = []
-  const { cms, script, ask, outcome, breaker } = await clientFor(t, { failures: 3, restMs: 5000, timeoutMs: 300, onChange: (...change) => lines.push(changeLine(...change)) })
+  const { cms, script, ask, outcome, breaker } = await clientFor(t, {
+    failures: 3,
+    restMs: 5000,
+    timeoutMs: 300,
+    onChange: (...change) => lines.push(changeLine(...change))
+  })
   const write = async (fault: Script) => {
     script.push(fault)
     const result = await outcome(POST)
     return [result, await outcome()]
   }
-  for (let time = 0; time < 3; time++) t.strictSame(await write(() => {}), ['CMS_TIMEOUT', '200'], 'a write that times out, and the look-up after it')
+  for (let time = 0; time < 3; time++) {
+    t.strictSame(await write(() => {}), ['CMS_TIMEOUT', '200'], 'a write that times out, and the look-up after it')
+  }
   cms.lines.length = 0
   await t.rejects(ask(POST), {
     code: 'CMS_UNAVAILABLE',
     isLogged: true,
     headers: { 'retry-after': '5' },
-    message: 'The CMS has failed repeatedly to save (circuit breaker open): nothing is sent to it, and so nothing saved, until it is tried again in 5 s'
+    message:
+      'The CMS has failed repeatedly to save (circuit breaker open): nothing is sent to it, and so nothing saved, until it is tried again in 5 s'
   })
   t.strictSame([await outcome(), breaker.state(), cms.lines], ['200', 'closed', ['GET /jsonapi']], 'reads are sent')
   later += 5000
@@ -283,22 +359,36 @@ t.test('the same read by the same caller at the same time is one request', async
   t.equal(cms.lines.splice(0).length, 1, 'afterwards it is another one')
 
   const others: Array<Partial<JsonapiRequest>> = [
-    { caller }, { caller: { ...caller, authorization: 'Basic b' } }, { caller: { ...caller, cookie: 'd' } }, { caller: { ...caller, 'accept-language': 'en' } },
-    { caller: {} }, { caller: { authorization: 'c' } }, { caller: { cookie: 'c' } }, { caller: { 'accept-language': 'c' } }, { caller, path: '/x' }, { caller, query: [['a', 'b']] }
+    { caller },
+    { caller: { ...caller, authorization: 'Basic b' } },
+    { caller: { ...caller, cookie: 'd' } },
+    { caller: { ...caller, 'accept-language': 'en' } },
+    { caller: {} },
+    { caller: { authorization: 'c' } },
+    { caller: { cookie: 'c' } },
+    { caller: { 'accept-language': 'c' } },
+    { caller, path: '/x' },
+    { caller, query: [['a', 'b']] }
   ]
   await Promise.all(others.map((request) => ask(request)))
   t.equal(cms.lines.splice(0).length, others.length, 'anything else does')
   await Promise.all([POST, POST, POST].map((request) => ask({ caller, ...request })))
   t.equal(cms.lines.splice(0).length, 3, 'writes are each their own')
 
-  const slow: Script = (response) => { setTimeout(() => say(response, 200, { data: [] }), 100) }
+  const slow: Script = (response) => {
+    setTimeout(() => say(response, 200, { data: [] }), 100)
+  }
   script.push(slow)
   const before = outcome()
   while (cms.lines.length === 0) await sleep(2)
   const joined = outcome()
   await ask(POST)
   t.equal(await outcome(), '200')
-  t.strictSame(cms.lines.splice(0), ['GET /jsonapi', 'POST /jsonapi', 'GET /jsonapi'], 'what is asked after a write gets no answer from before')
+  t.strictSame(
+    cms.lines.splice(0),
+    ['GET /jsonapi', 'POST /jsonapi', 'GET /jsonapi'],
+    'what is asked after a write gets no answer from before'
+  )
   t.strictSame(await Promise.all([before, joined]), ['200', '200'])
 
   script.push(answers(500))
@@ -316,7 +406,13 @@ t.test('what is read again and has not changed is one document', async (t) => {
   await documentOf(monday)
   const known = await documentOf(monday)
   t.equal(await documentOf(monday), known)
-  const others: Array<Partial<JsonapiRequest>> = [{ caller: { authorization: 'Basic b' } }, { caller: { 'accept-language': 'de' } }, { path: '/x' }, { query: [['a', 'b']] }, POST]
+  const others: Array<Partial<JsonapiRequest>> = [
+    { caller: { authorization: 'Basic b' } },
+    { caller: { 'accept-language': 'de' } },
+    { path: '/x' },
+    { query: [['a', 'b']] },
+    POST
+  ]
   for (const request of others) t.not(await documentOf(monday, request), known, JSON.stringify(request))
   t.not(await documentOf(monday, POST), await documentOf(monday, POST), 'what is written is answered for itself')
   t.equal(await documentOf(monday), known)
@@ -329,14 +425,28 @@ t.test('a session cookie goes to each caller who came with one, and no other coo
   const session = ['SESS0123abcd=new; path=/; domain=.example.org; HttpOnly; SameSite=Lax', 'SSESS0123abcd=new; path=/; secure']
   // The last three are deletions: by then the browser may have another session under the same name.
   const others = [
-    'other=1', 'big_pipe_nojs=1', 'xSESS=1', 'SESS', 'NO_SESS1=2',
-    'SESS0123abcd=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/', 'SSESS0123abcd=deleted; expires=Thu, 01 Jan 1970 00:00:01 GMT', 'SESS0123abcd=deleted; path=/; max-age=0'
+    'other=1',
+    'big_pipe_nojs=1',
+    'xSESS=1',
+    'SESS',
+    'NO_SESS1=2',
+    'SESS0123abcd=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/',
+    'SSESS0123abcd=deleted; expires=Thu, 01 Jan 1970 00:00:01 GMT',
+    'SESS0123abcd=deleted; path=/; max-age=0'
   ]
-  const sets = (status: number): Script => (response) => { response.writeHead(status, { ...JSONAPI, 'set-cookie': [...session, ...others] }).end('{"data":[],"errors":[]}') }
+  const sets =
+    (status: number): Script =>
+    (response) => {
+      response.writeHead(status, { ...JSONAPI, 'set-cookie': [...session, ...others] }).end('{"data":[],"errors":[]}')
+    }
   const callers = [{ cookie: 'SESS1=a' }, { cookie: 'SESS1=a', 'x-request-id': '2' }]
   script.push(sets(200))
   await Promise.all(callers.map((caller) => ask({ caller })))
-  t.strictSame(cookies.splice(0), callers.map((caller) => [caller, session]), 'also where they shared a request')
+  t.strictSame(
+    cookies.splice(0),
+    callers.map((caller) => [caller, session]),
+    'also where they shared a request'
+  )
   script.push(sets(403))
   await ask({ caller: callers[0]!, ...POST })
   t.strictSame(cookies.splice(0), [[callers[0], session]], 'also with a refusal')
@@ -344,26 +454,47 @@ t.test('a session cookie goes to each caller who came with one, and no other coo
     script.push(sets(200))
     await ask({ caller })
   }
-  script.push((response) => { response.writeHead(200, { ...JSONAPI, 'set-cookie': others }).end('{"data":[]}') })
+  script.push((response) => {
+    response.writeHead(200, { ...JSONAPI, 'set-cookie': others }).end('{"data":[]}')
+  })
   await ask({ caller: callers[0]! })
   t.strictSame(cookies, [])
 })
 
 t.test('Retry-After is handed on where it is one, and several challenges are', async (t) => {
   const { ask, script } = await clientFor(t)
-  for (const [given, wanted] of [['7', '7'], ['Sat, 21 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT'], ['soon', '30'], ['-1', '30'], ['1.5', '30'], ['', '30'], [['1', '2'], '30']] as const) {
-    script.push((response) => { response.writeHead(429, { 'retry-after': given as string }).end() })
+  for (const [given, wanted] of [
+    ['7', '7'],
+    ['Sat, 21 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT'],
+    ['soon', '30'],
+    ['-1', '30'],
+    ['1.5', '30'],
+    ['', '30'],
+    [['1', '2'], '30']
+  ] as const) {
+    script.push((response) => {
+      response.writeHead(429, { 'retry-after': given as string }).end()
+    })
     t.equal(await ask().catch(({ headers }) => headers['retry-after']), wanted)
   }
-  script.push((response) => { response.writeHead(401, { ...JSONAPI, 'www-authenticate': ['Basic realm="a"', 'Bearer'] }).end('{}') })
+  script.push((response) => {
+    response.writeHead(401, { ...JSONAPI, 'www-authenticate': ['Basic realm="a"', 'Bearer'] }).end('{}')
+  })
   t.equal((await ask()).challenge, 'Basic realm="a", Bearer')
 })
 
 t.test('the CMS is down when it is away, slow or failing, not when it refuses, asks for patience or is not understood', async (t) => {
   const { ask, script } = await clientFor(t, { timeoutMs: 600 })
   const cases: Array<[script: Script, down: boolean]> = [
-    [resets, true], [() => {}, true], [answers(500), true], [maintenance, true], [answers(504), true],
-    [answers(429), false], [answers(200), false], [answers(302), false], [answers(404), false]
+    [resets, true],
+    [() => {}, true],
+    [answers(500), true],
+    [maintenance, true],
+    [answers(504), true],
+    [answers(429), false],
+    [answers(200), false],
+    [answers(302), false],
+    [answers(404), false]
   ]
   for (const [fault, down] of cases) {
     script.push(fault, fault)

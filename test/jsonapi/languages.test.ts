@@ -5,25 +5,29 @@ import type { ErrorObject } from '../../lib/jsonapi/document.ts'
 import { createLanguages, otherLanguages } from '../../lib/jsonapi/languages.ts'
 import { errors, JSONAPI, say, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
 
-const refused = errors(405, 'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: fr.') as { errors: ErrorObject[] }
+const refused = errors(
+  405,
+  'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: fr.'
+) as { errors: ErrorObject[] }
 const HTML = { 'content-type': 'text/html' }
 
 /** A site that changes French editions under /fr alone, and answers there as told; what it was asked to change. */
-async function openSite (t: Test, underPrefix: Script, languages?: Record<string, string>) {
+async function openSite(t: Test, underPrefix: Script, languages?: Record<string, string>) {
   const cms = await startScriptedCms(t)
   const http = createHttp({ url: cms.url, timeoutMs: 5000 })
   t.teardown(() => http.close())
   const paths: string[] = []
   cms.odd = {
     is: () => true,
-    script (response, request) {
+    script(response, request) {
       paths.push(request.url!)
       if (request.url!.startsWith('/fr/')) underPrefix(response, request)
       else say(response, 405, refused, JSONAPI)
     }
   }
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', ...(languages && { languages }) })
-  const change = (language?: string) => jsonapi.request({ method: 'PATCH', path: '/x', body: { data: {} }, query: [['a', 'b']], caller: {}, language })
+  const change = (language?: string) =>
+    jsonapi.request({ method: 'PATCH', path: '/x', body: { data: {} }, query: [['a', 'b']], caller: {}, language })
   return { paths, change }
 }
 
@@ -46,7 +50,9 @@ t.test('only a refusal for the language of the path is a reason to try another',
   t.equal(guess('fr', refused.errors), '/fr/jsonapi')
   t.equal(guess('de', refused.errors), undefined, 'a language whose prefix is known')
   t.equal(guess(undefined, refused.errors), undefined)
-  for (const other of [undefined, [], [{}], [{ detail: 5 }], [{ detail: 'Method Not Allowed' }]]) t.equal(guess('fr', other as ErrorObject[]), undefined)
+  for (const other of [undefined, [], [{}], [{ detail: 5 }], [{ detail: 'Method Not Allowed' }]]) {
+    t.equal(guess('fr', other as ErrorObject[]), undefined)
+  }
   t.equal(otherLanguages(refused.errors), 'fr')
 })
 
@@ -90,6 +96,13 @@ t.test('what the other path answers is the answer, unless there is no such path'
   ]
   for (const [what, script, outcome] of cases) {
     const { change } = await openSite(t, script)
-    t.equal(await change('fr').then(({ status }) => String(status), ({ code }) => code), outcome, what)
+    t.equal(
+      await change('fr').then(
+        ({ status }) => String(status),
+        ({ code }) => code
+      ),
+      outcome,
+      what
+    )
   }
 })

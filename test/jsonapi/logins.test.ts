@@ -12,21 +12,30 @@ const CALLERS = 50
 const HOUR_MS = 3_600_000
 
 type Kind = 'session' | 'basic' | 'oauth'
-const KINDS: Record<Kind, (options: AccountOptions, user: string, password: string) => Account> = { session: sessionAccount, basic: basicAccount, oauth: oauthAccount }
+const KINDS: Record<Kind, (options: AccountOptions, user: string, password: string) => Account> = {
+  session: sessionAccount,
+  basic: basicAccount,
+  oauth: oauthAccount
+}
 
 /** What an account makes of an answer: it is in; refused for good; locked out for an hour; none the wiser. */
 type Verdict = 'in' | 'refused' | 'locked' | 'unclear'
 type Verdicts = Partial<Record<Kind, Verdict>>
 
-function answer (status: number, body: object | string, contentType: string, headers: IncomingHttpHeaders = {}): HttpAnswer {
-  return { status, headers: { 'content-type': contentType, ...headers }, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) }
+function answer(status: number, body: object | string, contentType: string, headers: IncomingHttpHeaders = {}): HttpAnswer {
+  return {
+    status,
+    headers: { 'content-type': contentType, ...headers },
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  }
 }
 
 const json = (status: number, body: object | string, headers?: IncomingHttpHeaders) => answer(status, body, 'application/json', headers)
-const html = (status: number, headers?: IncomingHttpHeaders) => answer(status, '<html><title>Request blocked</title>', 'text/html; charset=utf-8', headers)
+const html = (status: number, headers?: IncomingHttpHeaders) =>
+  answer(status, '<html><title>Request blocked</title>', 'text/html; charset=utf-8', headers)
 
 /** As a Drupal answered that was recorded. */
-function recorded (name: string, version?: Version): HttpAnswer {
+function recorded(name: string, version?: Version): HttpAnswer {
   const { status, headers, body } = recording(name, version).response
   return answer(status, body, headers['content-type']!, headers['set-cookie'] ? { 'set-cookie': [headers['set-cookie']] } : {})
 }
@@ -65,7 +74,10 @@ const UNCLEAR: Array<[what: string, answer: HttpAnswer | Failure]> = [
   ['502', html(502)],
   ['maintenance', recorded('jsonapi-maintenance-mode-503')],
   ['504', html(504)],
-  ['no connection', new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })],
+  [
+    'no connection',
+    new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })
+  ],
   ['no answer', new Failure('CMS_TIMEOUT', 'The CMS did not answer', { cause: new Error('late') })]
 ]
 
@@ -82,13 +94,29 @@ const TELLING: Array<[what: string, answer: HttpAnswer, verdicts: Verdicts]> = [
   ]),
   // Source: Drupal\user\Controller\UserAuthenticationController::floodControl(), its three texts.
   ['a lockout of the address', json(403, { message: 'Access is blocked because of IP based flood prevention.' }), { session: 'locked' }],
-  ['a lockout of the account', json(403, { message: 'There have been more than 5 failed login attempts for this account. It is temporarily blocked. Try again later or request a new password.' }), { session: 'locked' }],
-  ['a lockout of both', json(403, { message: 'Too many failed login attempts from your IP address. This IP address is temporarily blocked.' }), { session: 'locked' }],
+  [
+    'a lockout of the account',
+    json(403, {
+      message:
+        'There have been more than 5 failed login attempts for this account. It is temporarily blocked. Try again later or request a new password.'
+    }),
+    { session: 'locked' }
+  ],
+  [
+    'a lockout of both',
+    json(403, { message: 'Too many failed login attempts from your IP address. This IP address is temporarily blocked.' }),
+    { session: 'locked' }
+  ],
   ['no cookie', json(200, { csrf_token: 'token' }), {}],
   ['no token', json(200, { current_user: {} }, { 'set-cookie': ['SESSa=b'] }), {}],
   ['a document of something else', json(200, { status: 'ok' }), {}],
-  ...['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'].flatMap((error) => [400, 401, 403].map((status): typeof TELLING[number] =>
-    [`${status} ${error}`, json(status, { error, error_description: 'x', message: 'Client authentication failed' }), { oauth: 'refused' }])),
+  ...['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'].flatMap((error) =>
+    [400, 401, 403].map((status): (typeof TELLING)[number] => [
+      `${status} ${error}`,
+      json(status, { error, error_description: 'x', message: 'Client authentication failed' }),
+      { oauth: 'refused' }
+    ])
+  ),
   ['OAuth: a grant that is off', json(400, { error: 'unsupported_grant_type', message: 'x' }), {}],
   ['OAuth: a body that was lost', json(400, { error: 'invalid_request' }), {}],
   ['OAuth: words on a page', answer(401, '{"error":"invalid_client"}', 'text/html'), {}],
@@ -97,10 +125,10 @@ const TELLING: Array<[what: string, answer: HttpAnswer, verdicts: Verdicts]> = [
 ]
 
 /** An account before something that answers as the test says, by the test's clock. */
-function accountBefore (kind: Kind, said: HttpAnswer | Failure, joinPeers?: AccountOptions['joinPeers']) {
+function accountBefore(kind: Kind, said: HttpAnswer | Failure, joinPeers?: AccountOptions['joinPeers']) {
   const state = { said, now: 1_000_000, random: 0, asked: 0 }
   const http: Http = {
-    async send ({ method }) {
+    async send({ method }) {
       // A login that went well is looked at once, and is known.
       if (kind !== 'basic' && method === 'GET' && state.said === well[kind]) return well.basic
       state.asked++
@@ -109,10 +137,21 @@ function accountBefore (kind: Kind, said: HttpAnswer | Failure, joinPeers?: Acco
     },
     close: async () => {}
   }
-  const account = KINDS[kind]({ http, jsonapiPath: '/jsonapi', now: () => state.now, random: () => state.random, joinPeers }, 'editor', 'a password')
+  const account = KINDS[kind](
+    { http, jsonapiPath: '/jsonapi', now: () => state.now, random: () => state.random, joinPeers },
+    'editor',
+    'a password'
+  )
   /** What that many callers get who ask at once, each different one once. */
   const ask = async () => {
-    const results = await Promise.all(Array.from({ length: CALLERS }, () => account.credentials().then(() => 'in', (failure: Failure) => failure)))
+    const results = await Promise.all(
+      Array.from({ length: CALLERS }, () =>
+        account.credentials().then(
+          () => 'in',
+          (failure: Failure) => failure
+        )
+      )
+    )
     return [...new Set(results)]
   }
   return { account, state, ask }
@@ -121,7 +160,12 @@ function accountBefore (kind: Kind, said: HttpAnswer | Failure, joinPeers?: Acco
 type Before = ReturnType<typeof accountBefore>
 
 /** What the callers got: one code, and a message and Retry-After where they count. */
-function failedWith (results: Array<string | Failure>, what: string, code: RegExp, { message = /./, seconds }: { message?: RegExp, seconds?: number } = {}) {
+function failedWith(
+  results: Array<string | Failure>,
+  what: string,
+  code: RegExp,
+  { message = /./, seconds }: { message?: RegExp; seconds?: number } = {}
+) {
   for (const failure of results) {
     assert.ok(failure instanceof Failure, what)
     assert.match(failure.code, code, what)
@@ -131,7 +175,7 @@ function failedWith (results: Array<string | Failure>, what: string, code: RegEx
   }
 }
 
-async function isRefused ({ state, ask }: Before, what: string, kind: Kind) {
+async function isRefused({ state, ask }: Before, what: string, kind: Kind) {
   failedWith(await ask(), what, /^CMS_LOGIN_REFUSED$/, { message: /operator has to correct the settings/ })
   state.said = well[kind]
   state.now += 365 * 24 * HOUR_MS
@@ -139,7 +183,7 @@ async function isRefused ({ state, ask }: Before, what: string, kind: Kind) {
   assert.equal(state.asked, 1, `${what}: once and never again`)
 }
 
-async function isLocked ({ state, ask }: Before, what: string, kind: Kind) {
+async function isLocked({ state, ask }: Before, what: string, kind: Kind) {
   failedWith(await ask(), what, /^CMS_UNAVAILABLE$/, { message: /locked out.*in 3600 s$/, seconds: 3600 })
   state.now += HOUR_MS - 1
   failedWith(await ask(), what, /^CMS_UNAVAILABLE$/, { seconds: 1 })
@@ -152,13 +196,16 @@ async function isLocked ({ state, ask }: Before, what: string, kind: Kind) {
   assert.deepEqual(await ask(), ['in'], `${what}: then it is in again`)
 }
 
-async function isUnclear ({ state, ask }: Before, what: string, kind: Kind) {
+async function isUnclear({ state, ask }: Before, what: string, kind: Kind) {
   let asked = 0
   for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
     failedWith(await ask(), what, /^CMS_(?:FAILED|UNREACHABLE|TIMEOUT)$/)
     assert.equal(state.asked, ++asked, `${what}: one try for all`)
     state.now += seconds * 1000 - 1
-    failedWith(await ask(), what, /^CMS_UNAVAILABLE$/, { message: /nothing is sent to it, and so nothing saved, until it is tried again in 1 s$/, seconds: 1 })
+    failedWith(await ask(), what, /^CMS_UNAVAILABLE$/, {
+      message: /nothing is sent to it, and so nothing saved, until it is tried again in 1 s$/,
+      seconds: 1
+    })
     assert.equal(state.asked, asked, `${what}: nothing is tried for ${seconds} s`)
     state.now += 1
   }
@@ -168,7 +215,10 @@ async function isUnclear ({ state, ask }: Before, what: string, kind: Kind) {
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
   t.test(`a ${kind} account gives up only when Drupal refuses it, and tries again what says nothing of it`, async (t) => {
-    for (const [what, said, verdicts] of [...UNCLEAR.map(([what, said]): [string, HttpAnswer | Failure, Verdicts] => [what, said, {}]), ...TELLING]) {
+    for (const [what, said, verdicts] of [
+      ...UNCLEAR.map(([what, said]): [string, HttpAnswer | Failure, Verdicts] => [what, said, {}]),
+      ...TELLING
+    ]) {
       const before = accountBefore(kind, said)
       const verdict = verdicts[kind]
       if (verdict === 'refused') await isRefused(before, what, kind)
@@ -202,7 +252,10 @@ t.test('the pause is shortened at random, and the first again after a success', 
 })
 
 t.test('what the circuit breaker keeps back is no try', async (t) => {
-  const open = new Failure('CMS_UNAVAILABLE', 'The circuit breaker is open', { headers: { 'retry-after': '5' }, cause: new Error('not sent') })
+  const open = new Failure('CMS_UNAVAILABLE', 'The circuit breaker is open', {
+    headers: { 'retry-after': '5' },
+    cause: new Error('not sent')
+  })
   for (const kind of Object.keys(KINDS) as Kind[]) {
     const { state, ask } = accountBefore(kind, open)
     t.strictSame(await ask(), [open])
@@ -230,14 +283,20 @@ t.test('a session whose check says nothing is neither given up nor used, and a d
 })
 
 /** What each kind of account is refused with. */
-const REFUSALS: Record<Kind, HttpAnswer> = { session: recorded('session-login-wrong-password'), basic: recorded('jsonapi-entrypoint-anonymous'), oauth: json(401, { error: 'invalid_client' }) }
+const REFUSALS: Record<Kind, HttpAnswer> = {
+  session: recorded('session-login-wrong-password'),
+  basic: recorded('jsonapi-entrypoint-anonymous'),
+  oauth: json(401, { error: 'invalid_client' })
+}
 
 /** An account, how often it has told its peers of a refusal, and what they tell it. */
-function accountWithPeers (kind: Kind, said: HttpAnswer) {
+function accountWithPeers(kind: Kind, said: HttpAnswer) {
   const peers = { told: 0, tell: () => {} }
   const before = accountBefore(kind, said, (hear) => {
     peers.tell = hear
-    return () => { peers.told++ }
+    return () => {
+      peers.told++
+    }
   })
   return { ...before, peers }
 }
@@ -248,7 +307,10 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
     const { state, ask, peers } = before
     peers.tell()
     for (let time = 0; time < 3; time++) {
-      failedWith(await ask(), kind, /^CMS_UNAVAILABLE$/, { message: /refused this service's account to another instance.*in 3600 s$/, seconds: 3600 })
+      failedWith(await ask(), kind, /^CMS_UNAVAILABLE$/, {
+        message: /refused this service's account to another instance.*in 3600 s$/,
+        seconds: 3600
+      })
       peers.tell()
     }
     state.now += HOUR_MS - 1

@@ -8,13 +8,20 @@ import type { WatchedEntity } from '../../lib/locks/watched.ts'
 const entity = { type: 'node', id: '1' }
 
 /** A channel of one entity, whose state a test sets. */
-function open (t: Test) {
+function open(t: Test) {
   const wakes = new Set<() => void>()
   let [state, isStale]: [State | undefined, boolean] = [undefined, false]
   const channel = createChannel([{ wakes, state: () => state, isStale: () => isStale } as unknown as WatchedEntity])
   t.teardown(channel.close)
-  const lock = (version: string): LockView => ({ entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version })
-  function become (version: string | undefined, stale = false): void {
+  const lock = (version: string): LockView => ({
+    entityType: 'node',
+    entityId: '1',
+    fieldName: 'title',
+    timestamp: 1,
+    userData: { uid: '7' },
+    version
+  })
+  function become(version: string | undefined, stale = false): void {
     if (version !== undefined) state = { entity, locks: new Map([['title', lock(version)]]), signs: [] }
     isStale = stale
     for (const wake of wakes) wake()
@@ -22,8 +29,14 @@ function open (t: Test) {
   return { ...channel, become }
 }
 
-function named (batch: Batch | undefined): string[] | undefined {
-  return batch?.map((event) => event.event === 'snapshot' ? `snapshot ${event.locks.map(({ version }) => version)}` : 'lock' in event ? `${event.event} ${event.lock.version}` : event.event)
+function named(batch: Batch | undefined): string[] | undefined {
+  return batch?.map((event) =>
+    event.event === 'snapshot'
+      ? `snapshot ${event.locks.map(({ version }) => version)}`
+      : 'lock' in event
+        ? `${event.event} ${event.lock.version}`
+        : event.event
+  )
 }
 
 t.test('all who watch the same are told the same object, one change after another', async (t) => {
@@ -74,7 +87,11 @@ t.test('one that missed both hears that the store was away and is back', async (
 t.test('changes are forgotten after a while', async (t) => {
   const timers: Array<() => void> = []
   const { become, after } = open(t)
-  t.intercept(globalThis, 'setTimeout', { value: Object.assign((run: () => void) => { timers.push(run) }) })
+  t.intercept(globalThis, 'setTimeout', {
+    value: Object.assign((run: () => void) => {
+      timers.push(run)
+    })
+  })
   become('0')
   const { position } = after(-1)!
   become('1')
@@ -85,7 +102,11 @@ t.test('changes are forgotten after a while', async (t) => {
 t.test('many watchers are woken in several turns of the event loop', async (t) => {
   const { become, wakes } = open(t)
   let woken = 0
-  for (let n = 0; n < 120; n++) wakes.add(() => { woken++ })
+  for (let n = 0; n < 120; n++) {
+    wakes.add(() => {
+      woken++
+    })
+  }
   become('0')
   const counts = [woken]
   for (let turn = 0; turn < 4; turn++) {
@@ -93,7 +114,10 @@ t.test('many watchers are woken in several turns of the event loop', async (t) =
     counts.push(woken)
   }
   t.equal(counts[0], 0, 'not in the turn of the write')
-  t.ok(counts.some((count) => count > 0 && count < 120), counts.join(' '))
+  t.ok(
+    counts.some((count) => count > 0 && count < 120),
+    counts.join(' ')
+  )
   for (let turn = 0; turn < 10; turn++) await setImmediate()
   t.equal(woken, 120)
 })

@@ -3,7 +3,10 @@ import { createLocks } from '../../lib/locks/locks.ts'
 import { asClient, memoryStore } from './fixtures/memory-store.ts'
 
 const at = { type: 'node', id: '1' }
-const [ada, bob] = [{ uid: '7', name: 'Ada' }, { uid: '8', name: 'Bob' }]
+const [ada, bob] = [
+  { uid: '7', name: 'Ada' },
+  { uid: '8', name: 'Bob' }
+]
 
 t.test('no condition has nested parentheses, for which dynalite takes a time exponential in their depth', async (t) => {
   const conditions = new Set<string>()
@@ -15,7 +18,7 @@ t.test('no condition has nested parentheses, for which dynalite takes a time exp
     leaseSeconds: 60,
     now: () => time,
     client: asClient({
-      async send (command) {
+      async send(command) {
         if (command.input['ConditionExpression'] !== undefined) conditions.add(command.input['ConditionExpression'])
         return send(command)
       }
@@ -34,5 +37,7 @@ t.test('no condition has nested parentheses, for which dynalite takes a time exp
     }
   }
   t.ok(conditions.size >= 10, `${conditions.size} conditions`)
-  for (const expression of conditions) t.notMatch(expression.replace(/(?:attribute_(?:not_)?exists|contains|IN ?)\([^()]*\)/g, ''), /[()]/, expression)
+  for (const expression of conditions) {
+    t.notMatch(expression.replace(/(?:attribute_(?:not_)?exists|contains|IN ?)\([^()]*\)/g, ''), /[()]/, expression)
+  }
 })

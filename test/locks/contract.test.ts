@@ -15,8 +15,14 @@ for (const engine of engineNames) {
   t.test(`the contract of the locks over ${engine}`, async (t) => {
     const { endpoint, client } = await startEngine(t, engine)
     const app = await build(t, { DYNAMODB_ENDPOINT: endpoint })
-    const stored = async (id: string, fieldName: string, environment = 'test') => withoutVersion(
-      (await client.send(new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: `${environment}-node-${id}`, fieldName } }))).Item)
+    const stored = async (id: string, fieldName: string, environment = 'test') =>
+      withoutVersion(
+        (
+          await client.send(
+            new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: `${environment}-node-${id}`, fieldName } })
+          )
+        ).Item
+      )
 
     t.test('POST stores the record of the contract and answers exactly {"success":true}', async (t) => {
       const reply = await send(app, 'POST', 'create', { fieldName: 'title', userData: ada, payload: 'Water found', timestamp: 1700000000 })
@@ -24,12 +30,21 @@ for (const engine of engineNames) {
       t.equal(reply.body, '{"success":true}')
       t.match(reply.headers['content-type'], /^application\/json/)
       t.strictSame(await stored('create', 'title'), {
-        env_entityType_entityId: 'test-node-create', fieldName: 'title', timestamp: 1700000000, userData: ada, payload: 'Water found'
+        env_entityType_entityId: 'test-node-create',
+        fieldName: 'title',
+        timestamp: 1700000000,
+        userData: ada,
+        payload: 'Water found'
       })
     })
 
     t.test('POST answers 423 with the holder, never the payload, when another user holds the field', async (t) => {
-      await send(app, 'POST', 'held', { fieldName: 'title', userData: { ...ada, avatar: 'a.png' }, payload: 'secret', timestamp: 1700000000 })
+      await send(app, 'POST', 'held', {
+        fieldName: 'title',
+        userData: { ...ada, avatar: 'a.png' },
+        payload: 'secret',
+        timestamp: 1700000000
+      })
       const reply = await send(app, 'POST', 'held', { fieldName: 'title', userData: bob, payload: 'mine' })
       t.equal(reply.statusCode, 423)
       t.strictSame(reply.json(), {
@@ -51,14 +66,19 @@ for (const engine of engineNames) {
       t.strictSame((await stored('renew', 'title'))?.['userData'], { uid: '7', tab: 1 })
       const reply = await send(app, 'POST', 'renew', { fieldName: 'title', userData: { uid: '7' }, timestamp: 2 })
       t.strictSame(reply.json(), { success: true })
-      t.strictSame(await stored('renew', 'title'), { env_entityType_entityId: 'test-node-renew', fieldName: 'title', timestamp: 2, userData: { uid: '7' } })
+      t.strictSame(await stored('renew', 'title'), {
+        env_entityType_entityId: 'test-node-renew',
+        fieldName: 'title',
+        timestamp: 2,
+        userData: { uid: '7' }
+      })
     })
 
     t.test("timestamp is the server's clock in seconds unless it is given", async (t) => {
       const before = Math.floor(Date.now() / 1000)
       await send(app, 'POST', 'clock', { fieldName: 'a', userData: ada })
       await send(app, 'PUT', 'clock', { fieldName: 'b', userData: ada, timestamp: 0 })
-      const { timestamp } = await stored('clock', 'a') as { timestamp: number }
+      const { timestamp } = (await stored('clock', 'a')) as { timestamp: number }
       t.ok(Number.isInteger(timestamp) && timestamp >= before && timestamp <= Date.now() / 1000)
       t.equal((await stored('clock', 'b'))?.['timestamp'], 0)
     })
@@ -85,9 +105,16 @@ for (const engine of engineNames) {
         N: 'n',
         M: { L: [{ constructor: { name: 'Set' } }] }
       }
-      const reply = await send(app, 'POST', 'members', { fieldName: 'title', userData, colour: 'red', version: 3, env_entityType_entityId: 'x', constructor: 1 })
+      const reply = await send(app, 'POST', 'members', {
+        fieldName: 'title',
+        userData,
+        colour: 'red',
+        version: 3,
+        env_entityType_entityId: 'x',
+        constructor: 1
+      })
       t.strictSame(reply.json(), { success: true })
-      const { timestamp, ...record } = await stored('members', 'title') as { timestamp: number }
+      const { timestamp, ...record } = (await stored('members', 'title')) as { timestamp: number }
       const kept = JSON.parse(JSON.stringify(userData))
       // Not tap's comparison, which asks an object's member `constructor` for its class.
       t.ok(isDeepStrictEqual(record, { env_entityType_entityId: 'test-node-members', fieldName: 'title', userData: kept }))
@@ -97,7 +124,9 @@ for (const engine of engineNames) {
     })
 
     t.test('PUT replaces the record, whoever holds it', async (t) => {
-      const { headers: { etag } } = await send(app, 'POST', 'put', { fieldName: 'title', userData: ada, payload: 'of Ada' })
+      const {
+        headers: { etag }
+      } = await send(app, 'POST', 'put', { fieldName: 'title', userData: ada, payload: 'of Ada' })
       const reply = await send(app, 'PUT', 'put', { fieldName: 'title', userData: bob, timestamp: 5 })
       t.equal(reply.statusCode, 200)
       t.equal(reply.body, '{"success":true}')
@@ -109,24 +138,32 @@ for (const engine of engineNames) {
     })
 
     t.test('GET lists the records of the entity in the order of their field names', async (t) => {
-      for (const fieldName of ['b', 'ä', 'a', 'B']) await send(app, 'POST', 'list', { fieldName, userData: ada, timestamp: 1, payload: 'p' })
+      for (const fieldName of ['b', 'ä', 'a', 'B']) {
+        await send(app, 'POST', 'list', { fieldName, userData: ada, timestamp: 1, payload: 'p' })
+      }
       await send(app, 'POST', 'list', { fieldName: 'c', userData: bob, timestamp: 1 })
       const reply = await send(app, 'GET', 'list')
       t.equal(reply.statusCode, 200)
       const record = { env_entityType_entityId: 'test-node-list', timestamp: 1, userData: ada, payload: 'p' }
       const { payload, ...without } = record
       const { success, data } = reply.json()
-      t.strictSame({ success, data: { ...data, Items: data.Items.map(withoutVersion) } }, {
-        success: true,
-        data: {
-          Items: [
-            { ...record, fieldName: 'B' }, { ...record, fieldName: 'a' }, { ...record, fieldName: 'b' },
-            { ...without, fieldName: 'c', userData: bob }, { ...record, fieldName: 'ä' }
-          ],
-          Count: 5,
-          ScannedCount: 5
+      t.strictSame(
+        { success, data: { ...data, Items: data.Items.map(withoutVersion) } },
+        {
+          success: true,
+          data: {
+            Items: [
+              { ...record, fieldName: 'B' },
+              { ...record, fieldName: 'a' },
+              { ...record, fieldName: 'b' },
+              { ...without, fieldName: 'c', userData: bob },
+              { ...record, fieldName: 'ä' }
+            ],
+            Count: 5,
+            ScannedCount: 5
+          }
         }
-      })
+      )
     })
 
     t.test("GET leaves out the records of excludeUid, and ignores it where a field's record is asked for", async (t) => {
@@ -241,20 +278,23 @@ t.test('the OpenAPI has each operation with a summary, every status it answers, 
       if (!content) continue
       const { schema, example, examples } = content['application/json']
       const [shown] = Object.values<any>(examples ?? {})
-      t.ok(ajv.validate(schema, example ?? shown?.value ?? components.schemas[schema.$ref.split('/').at(-1)].examples[0]), `${method} ${status}: ${ajv.errorsText()}`)
+      t.ok(
+        ajv.validate(schema, example ?? shown?.value ?? components.schemas[schema.$ref.split('/').at(-1)].examples[0]),
+        `${method} ${status}: ${ajv.errorsText()}`
+      )
     }
   }
 })
 
 /** A record without the version that every write gives it. */
-function withoutVersion ({ version, ...record }: Record<string, any> = {}): Record<string, any> {
+function withoutVersion({ version, ...record }: Record<string, any> = {}): Record<string, any> {
   return record
 }
 
-function send (app: FastifyInstance, method: 'POST' | 'PUT' | 'GET' | 'DELETE', id: string, body?: object) {
+function send(app: FastifyInstance, method: 'POST' | 'PUT' | 'GET' | 'DELETE', id: string, body?: object) {
   return app.inject({ method, url: `/api/cloud/data-state/node/${id}`, ...(body && { body }) })
 }
 
-async function list (app: FastifyInstance, id: string, query = '') {
+async function list(app: FastifyInstance, id: string, query = '') {
   return (await send(app, 'GET', id + query)).json().data
 }

@@ -11,12 +11,15 @@ t.test('an engine whose port another process has taken starts on another port', 
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo
   let chosen = 0
-  async function choosePort (): Promise<number> {
+  async function choosePort(): Promise<number> {
     return chosen++ === 0 ? port : freePort()
   }
   const { endpoint, close } = await startDynoxide(choosePort)
   t.teardown(close)
   t.equal(chosen, 2)
   t.ok((await fetch(endpoint)).status > 0, 'it answers')
-  await t.rejects(startDynoxide(async () => port), { message: /^dynoxide did not start: .*port \d+ is already in use/ })
+  await t.rejects(
+    startDynoxide(async () => port),
+    { message: /^dynoxide did not start: .*port \d+ is already in use/ }
+  )
 })

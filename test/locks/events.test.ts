@@ -12,7 +12,7 @@ const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
 
 /** The application, listening. */
-async function listening (t: Test, env: Record<string, string>): Promise<{ app: FastifyInstance, url: string }> {
+async function listening(t: Test, env: Record<string, string>): Promise<{ app: FastifyInstance; url: string }> {
   const app = await build(t, env)
   return { app, url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/cloud/data-state` }
 }
@@ -22,7 +22,8 @@ for (const engine of engineNames) {
     const { endpoint } = await startEngine(t, engine)
     const here = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' })
     const there = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' })
-    const send = (method: 'POST' | 'PUT' | 'DELETE', url: string, body?: object) => here.app.inject({ method, url: `/api/cloud/data-state${url}`, ...(body && { body }) })
+    const send = (method: 'POST' | 'PUT' | 'DELETE', url: string, body?: object) =>
+      here.app.inject({ method, url: `/api/cloud/data-state${url}`, ...(body && { body }) })
 
     t.test('a stream has the headers that keep proxies from holding it back', async (t) => {
       const { response, next } = await openEvents(t, `${here.url}/node/headers/events`)
@@ -73,9 +74,15 @@ for (const engine of engineNames) {
     })
 
     t.test('text in userData cannot break out of its event', async (t) => {
-      await send('POST', '/node/4', { fieldName: 'title\n\nevent: released', userData: { uid: '7\r\nid: 1', name: 'a\u2028\r\n\r\ndata: {}' } })
+      await send('POST', '/node/4', {
+        fieldName: 'title\n\nevent: released',
+        userData: { uid: '7\r\nid: 1', name: 'a\u2028\r\n\r\ndata: {}' }
+      })
       const { next, events } = await openEvents(t, `${here.url}/node/4/events`)
-      t.match(await next(), { event: 'snapshot', data: { data: [{ fieldName: 'title\n\nevent: released', userData: { uid: '7\r\nid: 1', name: 'a\u2028\r\n\r\ndata: {}' } }] } })
+      t.match(await next(), {
+        event: 'snapshot',
+        data: { data: [{ fieldName: 'title\n\nevent: released', userData: { uid: '7\r\nid: 1', name: 'a\u2028\r\n\r\ndata: {}' } }] }
+      })
       await sleep(50)
       t.equal(events.length, 1)
     })
@@ -94,7 +101,11 @@ t.test('with one engine', async (t) => {
     t.ok(performance.now() - started < 1800, 'the header did not wait for a heartbeat')
     for (const deadline = Date.now() + 10_000; heartbeats.length < 2 && Date.now() < deadline;) await sleep(20)
     t.ok(performance.now() - started >= 2000, 'the second came when it was time')
-    t.strictSame({ events: events.length, heartbeats }, { events: 0, heartbeats: [{ seconds: 0 }, { seconds: 2 }] }, 'and says how long to wait for the next')
+    t.strictSame(
+      { events: events.length, heartbeats },
+      { events: 0, heartbeats: [{ seconds: 0 }, { seconds: 2 }] },
+      'and says how long to wait for the next'
+    )
   })
 
   t.test('a closed connection frees its place, and beyond the limit there is 503', async (t) => {
@@ -104,7 +115,11 @@ t.test('with one engine', async (t) => {
     const refused = await fetch(`${url}/node/2/events`)
     t.equal(refused.status, 503)
     t.equal(refused.headers.get('retry-after'), '30')
-    t.match(await refused.json(), { success: false, message: /^Error: This instance serves 1 event streams/, error: { code: 'TOO_MANY_WATCHERS', name: 'ServiceUnavailableError' } })
+    t.match(await refused.json(), {
+      success: false,
+      message: /^Error: This instance serves 1 event streams/,
+      error: { code: 'TOO_MANY_WATCHERS', name: 'ServiceUnavailableError' }
+    })
     first.close()
     for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
       const second = await openEvents(t, `${url}/node/2/events`)
@@ -120,15 +135,21 @@ t.test('with one engine', async (t) => {
     const started = performance.now()
     await app.close()
     await Promise.all(streams.map(({ ended }) => ended))
-    t.ok(streams.every(({ response }) => response.complete), 'whole, not broken off')
+    t.ok(
+      streams.every(({ response }) => response.complete),
+      'whole, not broken off'
+    )
     t.ok(performance.now() - started < 5000)
   })
 
   t.test('bad requests are refused before anything is watched', async (t) => {
     const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint })
     for (const [method, path, status, code] of [
-      ['GET', '/no-de/1/events', 400, 'BAD_REQUEST'], ['GET', `/node/${'x'.repeat(129)}/events`, 400, 'BAD_REQUEST'], ['POST', '/node/1/events', 405, 'METHOD_NOT_ALLOWED'],
-      ['DELETE', '/node/1/events', 405, 'METHOD_NOT_ALLOWED'], ['GET', '/node/1/events/2', 404, 'NOT_FOUND']
+      ['GET', '/no-de/1/events', 400, 'BAD_REQUEST'],
+      ['GET', `/node/${'x'.repeat(129)}/events`, 400, 'BAD_REQUEST'],
+      ['POST', '/node/1/events', 405, 'METHOD_NOT_ALLOWED'],
+      ['DELETE', '/node/1/events', 405, 'METHOD_NOT_ALLOWED'],
+      ['GET', '/node/1/events/2', 404, 'NOT_FOUND']
     ] as const) {
       const reply = await fetch(url + path, { method })
       t.equal(reply.status, status, `${method} ${path}`)
@@ -158,7 +179,11 @@ t.test('a caller has so many streams, be they on other entities', async (t) => {
   const refused = await fetch(`${url}/node/3/events`)
   t.equal(refused.status, 429)
   t.equal(refused.headers.get('retry-after'), '30')
-  t.match(await refused.json(), { success: false, message: 'Error: You have 2 event streams open here, the most allowed for one caller; close one, or poll', error: { code: 'TOO_MANY_REQUESTS' } })
+  t.match(await refused.json(), {
+    success: false,
+    message: 'Error: You have 2 event streams open here, the most allowed for one caller; close one, or poll',
+    error: { code: 'TOO_MANY_REQUESTS' }
+  })
   streams[0]!.close()
   for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
     const { response } = await openEvents(t, `${url}/node/3/events`)
@@ -179,10 +204,21 @@ t.test('a store that fails under an open stream is logged, and the stream goes o
   engine.script = fails('ValidationException')
   while (lines.length === 0) await sleep(10)
   await sleep(300)
-  t.strictSame(lines.map((line) => JSON.parse(line).msg), ['event streams are not up to date: the store does not answer'])
+  t.strictSame(
+    lines.map((line) => JSON.parse(line).msg),
+    ['event streams are not up to date: the store does not answer']
+  )
   t.match(JSON.parse(lines[0]!).err, { code: 'STORE_FAILED' })
   t.match(await next(), { event: 'stale' })
-  const Items = [{ env_entityType_entityId: { S: 'test-node-1' }, fieldName: { S: 'title' }, timestamp: { N: '1' }, userData: { M: { uid: { S: '7' } } }, version: { S: 'v' } }]
+  const Items = [
+    {
+      env_entityType_entityId: { S: 'test-node-1' },
+      fieldName: { S: 'title' },
+      timestamp: { N: '1' },
+      userData: { M: { uid: { S: '7' } } },
+      version: { S: 'v' }
+    }
+  ]
   engine.script = (_operation, _input, response) => say(response, 200, { Items, Count: 1, ScannedCount: 1 })
   t.match(await next(), { event: 'live' })
   t.match(await next(), { event: 'snapshot', data: { data: [{ fieldName: 'title' }] } })

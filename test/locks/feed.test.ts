@@ -18,16 +18,22 @@ const at = (id: string): Entity => ({ type: 'node', id })
 const NEVER = 1_000_000_000
 
 /** An instance of the service's locks over a table; its watchers end with the test. */
-function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number, now?: () => number } = {}): Locks {
-  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed }, ...more })
+function instance(t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number; now?: () => number } = {}): Locks {
+  const locks = createLocks({
+    client: asClient(store),
+    table: 'DataState',
+    environment: 'test',
+    feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed },
+    ...more
+  })
   t.teardown(() => locks.feed.close())
   return locks
 }
 
 /** Whether there is nothing to be told within a while. It leaves a call of next() behind, so the watcher is not used afterwards. */
-async function isSilent (watcher: Watcher, ms = 60): Promise<boolean> {
+async function isSilent(watcher: Watcher, ms = 60): Promise<boolean> {
   const silence = sleep(ms, 'silence')
-  return await Promise.race([nextOf(watcher), silence]) === 'silence'
+  return (await Promise.race([nextOf(watcher), silence])) === 'silence'
 }
 
 t.test('a watcher gets a snapshot, then who locks and who lets go, never a payload', async (t) => {
@@ -44,7 +50,11 @@ t.test('a watcher gets a snapshot, then who locks and who lets go, never a paylo
   const title = { entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 5, userData: { ...ada, desk: 'news' }, version: String }
   t.match(events, [
     { event: 'snapshot', id: String, entities: 1, locks: [title] },
-    { event: 'locked', id: String, lock: { entityType: 'node', entityId: '1', fieldName: 'body', timestamp: 6, userData: bob, version: String } },
+    {
+      event: 'locked',
+      id: String,
+      lock: { entityType: 'node', entityId: '1', fieldName: 'body', timestamp: 6, userData: bob, version: String }
+    },
     { event: 'locked', id: String, lock: { fieldName: 'title', timestamp: 7, userData: bob } },
     { event: 'released', id: String, lock: { fieldName: 'body', timestamp: 6, userData: bob } }
   ])
@@ -65,7 +75,12 @@ t.test('locks of other entities are not told', async (t) => {
 t.test('a save is told to whoever watches the edition, on its board too, and changes no state', async (t) => {
   const store = memoryStore()
   const mayRead = Promise.withResolvers<void>()
-  const locks = instance(t, { send: async (command) => { if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise; return store.send(command) } })
+  const locks = instance(t, {
+    send: async (command) => {
+      if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise
+      return store.send(command)
+    }
+  })
   const [alone, board, other] = await Promise.all([[at('1')], [at('1'), at('2')], [at('2')]].map((entities) => locks.feed.watch(entities)))
   for (const watcher of [alone!, board!, other!]) t.match(await take(watcher), { event: 'snapshot' })
   const saved = { entityType: 'node', entityId: '1', etag: '"a"', uid: '7', fields: ['title'] }
@@ -84,7 +99,12 @@ t.test('a save is told to whoever watches the edition, on its board too, and cha
 t.test('a watcher that turns to other entities is told of saves meanwhile, and then the new state', async (t) => {
   const store = memoryStore()
   const mayRead = Promise.withResolvers<void>()
-  const locks = instance(t, { send: async (command) => { if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise; return store.send(command) } })
+  const locks = instance(t, {
+    send: async (command) => {
+      if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise
+      return store.send(command)
+    }
+  })
   const [watcher, other] = [await locks.feed.watch([at('1'), at('2')]), await locks.feed.watch([at('1')])]
   for (const each of [watcher, other]) t.match(await take(each), { event: 'snapshot' })
   const turned = watcher.turnTo([at('1'), at('3')])
@@ -156,7 +176,7 @@ t.test('a renewal is told with its new version and end', async (t) => {
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
   time += 5000
-  const { version } = await locks.acquire(at('1'), { fieldName: 'title', userData: ada }) as { version: string }
+  const { version } = (await locks.acquire(at('1'), { fieldName: 'title', userData: ada })) as { version: string }
   t.match(await take(watcher), { event: 'locked', lock: { userData: ada, version, expiresAt: 1_700_000_015 } })
 })
 
@@ -167,7 +187,14 @@ t.test('several entities are one stream, in which only the last event of a chang
   const record = (fieldName: string, version: string) => ({ fieldName, timestamp: 1, userData: ada, version }) as LockRecord
   reads.set('2', [record('a', '1'), record('b', '1')])
   const watcher = await feed.watch([at('1'), at('2')])
-  t.match(await take(watcher), { event: 'snapshot', entities: 2, locks: [{ entityId: '2', fieldName: 'a' }, { entityId: '2', fieldName: 'b' }] })
+  t.match(await take(watcher), {
+    event: 'snapshot',
+    entities: 2,
+    locks: [
+      { entityId: '2', fieldName: 'a' },
+      { entityId: '2', fieldName: 'b' }
+    ]
+  })
   reads.set('2', [record('b', '2'), record('c', '1')])
   const events = [await take(watcher), await take(watcher), await take(watcher)]
   t.match(events, [
@@ -175,7 +202,11 @@ t.test('several entities are one stream, in which only the last event of a chang
     { event: 'locked', lock: { entityId: '2', fieldName: 'b', version: '2' } },
     { event: 'locked', id: String, lock: { entityId: '2', fieldName: 'c' } }
   ])
-  t.strictSame(events.map((event) => (event as { id: string }).id === ''), [true, true, false], 'who leaves in the midst of a change has no state to come back to')
+  t.strictSame(
+    events.map((event) => (event as { id: string }).id === ''),
+    [true, true, false],
+    'who leaves in the midst of a change has no state to come back to'
+  )
 })
 
 t.test('records of others, without a version, are told apart by owner, time and end', async (t) => {
@@ -185,7 +216,12 @@ t.test('records of others, without a version, are told apart by owner, time and 
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   t.match(await take(watcher), { locks: [{ fieldName: 'title', userData: { uid: '7' } }] })
-  for (const change of [{ ...holder, timestamp: 2 }, { ...holder, userData: { uid: '8' } }, { ...holder, expiresAt: 9 }, { timestamp: 3 }]) {
+  for (const change of [
+    { ...holder, timestamp: 2 },
+    { ...holder, userData: { uid: '8' } },
+    { ...holder, expiresAt: 9 },
+    { timestamp: 3 }
+  ]) {
     found = [{ fieldName: 'title', ...change }] as LockRecord[]
     t.match(await take(watcher), { event: 'locked', lock: change })
   }
@@ -198,7 +234,7 @@ t.test('Last-Event-ID', async (t) => {
   const [here, there] = [instance(t, store), instance(t, store)]
   await here.acquire(at('1'), { fieldName: 'title', userData: ada })
   const watcher = await here.feed.watch([at('1')])
-  const { id } = await take(watcher) as { id: string }
+  const { id } = (await take(watcher)) as { id: string }
 
   t.test('with the present state there is no snapshot but a sign of life, at another instance too', async (t) => {
     const resumed = await there.feed.watch([at('1')], { lastEventId: id })
@@ -209,12 +245,15 @@ t.test('Last-Event-ID', async (t) => {
 
   t.test('with a former state, or none at all, there is a snapshot', async (t) => {
     for (const lastEventId of [id, '', 'nonsense']) {
-      t.match(await take(await there.feed.watch([at('1')], { lastEventId })), { event: 'snapshot', locks: [{ fieldName: 'body' }, { fieldName: 'title' }] })
+      t.match(await take(await there.feed.watch([at('1')], { lastEventId })), {
+        event: 'snapshot',
+        locks: [{ fieldName: 'body' }, { fieldName: 'title' }]
+      })
     }
   })
 
   t.test('the state of other entities is not the same state', async (t) => {
-    const empty = await take(await here.feed.watch([at('8')])) as { id: string }
+    const empty = (await take(await here.feed.watch([at('8')]))) as { id: string }
     t.match(await take(await here.feed.watch([at('9')], { lastEventId: empty.id })), { event: 'snapshot', locks: [] })
     t.match(await take(await here.feed.watch([at('8'), at('9')], { lastEventId: empty.id })), { event: 'snapshot' })
   })
@@ -222,7 +261,15 @@ t.test('Last-Event-ID', async (t) => {
 
 t.test('all who watch an entity share its reads, and the last one to leave ends them', async (t) => {
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; await sleep(5); return [] }, pollMs: 20, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      await sleep(5)
+      return []
+    },
+    pollMs: 20,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   const watchers = await Promise.all(Array.from({ length: 50 }, () => feed.watch([at('1')])))
   t.ok(reads <= 2, `${reads} reads for 50 who come at once`)
@@ -247,7 +294,17 @@ t.test('all who watch an entity share its reads, and the last one to leave ends 
 t.test('a write while a read is under way is followed by another read', async (t) => {
   let found: LockRecord[] = []
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; const seen = found; await sleep(30); return seen }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      const seen = found
+      await sleep(30)
+      return seen
+    },
+    pollMs: NEVER,
+    restMs: 0,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   await take(watcher)
@@ -264,7 +321,16 @@ t.test('a write while a read is under way is followed by another read', async (t
 t.test('however many writes an instance makes, an entity is read once an interval, and each is told at once', async (t) => {
   const store = memoryStore()
   const reads: number[] = []
-  const locks = instance(t, { send: async (command) => { if (command.constructor.name === 'QueryCommand') reads.push(performance.now()); return store.send(command) } }, { restMs: 300, pollMs: 300 })
+  const locks = instance(
+    t,
+    {
+      send: async (command) => {
+        if (command.constructor.name === 'QueryCommand') reads.push(performance.now())
+        return store.send(command)
+      }
+    },
+    { restMs: 300, pollMs: 300 }
+  )
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
   const started = performance.now()
@@ -280,28 +346,40 @@ t.test('writes of several fields at the same time are each told at once', async 
   const store = memoryStore()
   const answered = Promise.withResolvers<void>()
   let puts = 0
-  const locks = instance(t, {
-    async send (command) {
-      const answer = await store.send(command)
-      if (command.constructor.name === 'PutCommand') {
-        if (++puts === 3) answered.resolve()
-        await answered.promise
+  const locks = instance(
+    t,
+    {
+      async send(command) {
+        const answer = await store.send(command)
+        if (command.constructor.name === 'PutCommand') {
+          if (++puts === 3) answered.resolve()
+          await answered.promise
+        }
+        return answer
       }
-      return answer
-    }
-  }, { restMs: NEVER })
+    },
+    { restMs: NEVER }
+  )
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
   await Promise.all(['a', 'b', 'c'].map((fieldName) => locks.acquire(at('1'), { fieldName, userData: ada })))
   const fields = []
-  for (let n = 0; n < 3; n++) fields.push((await take(watcher) as { lock: LockView }).lock.fieldName)
+  for (let n = 0; n < 3; n++) fields.push(((await take(watcher)) as { lock: LockView }).lock.fieldName)
   t.strictSame(fields.sort(), ['a', 'b', 'c'])
 })
 
 t.test('a write that ends after somebody has begun to watch is looked for', async (t) => {
   let found: LockRecord[] = []
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; return found }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      return found
+    },
+    pollMs: NEVER,
+    restMs: 0,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   const written = feed.writing(at('1'))
   const unwatched = feed.writing(at('2'))
@@ -321,7 +399,7 @@ t.test('what an instance writes is told at once, and no read that is older takes
   const store = memoryStore()
   const slow: { until?: Promise<void> } = {}
   const locks = instance(t, {
-    async send (command) {
+    async send(command) {
       const answer = await store.send(command)
       if (command.constructor.name === 'QueryCommand') await slow.until
       return answer
@@ -334,11 +412,17 @@ t.test('what an instance writes is told at once, and no read that is older takes
   await locks.acquire(at('1'), { fieldName: 'title', userData: ada, timestamp: 5 })
   const told = await take(watcher)
   await locks.acquire(at('1'), { fieldName: 'body', userData: ada, timestamp: 6 })
-  t.match([told, await take(watcher)], [{ event: 'locked', lock: { fieldName: 'title', timestamp: 5 } }, { event: 'locked', lock: { fieldName: 'body' } }])
+  t.match(
+    [told, await take(watcher)],
+    [
+      { event: 'locked', lock: { fieldName: 'title', timestamp: 5 } },
+      { event: 'locked', lock: { fieldName: 'body' } }
+    ]
+  )
   await locks.overwrite(at('1'), { fieldName: 'body', userData: bob })
   t.match(await take(watcher), { event: 'locked', lock: { fieldName: 'body', userData: bob } })
   await locks.release(at('1'), { fieldName: 'title' })
-  const { event, id } = await take(watcher) as { event: string, id: string }
+  const { event, id } = (await take(watcher)) as { event: string; id: string }
   t.equal(event, 'released')
   reading.resolve()
   t.ok(await isSilent(watcher))
@@ -347,68 +431,97 @@ t.test('what an instance writes is told at once, and no read that is older takes
 
 t.test('whatever overtakes whatever on its way, all states of a field are told in their order, and the last one is told', async () => {
   const answer = { constructor: { name: 'answer' }, input: {} }
-  const write = fc.record({ what: fc.constantFrom('acquire', 'overwrite', 'release'), fieldName: fc.constantFrom('a', 'b'), uid: fc.constantFrom('7', '8'), index: fc.nat(1), turns: fc.nat(4) })
-  await fc.assert(fc.asyncProperty(fc.array(write, { maxLength: 12 }), fc.integer(), async (writes, seed) => {
-    const store = memoryStore()
-    const states = new Map<string, unknown[]>([['a', [undefined]], ['b', [undefined]]])
-    const schedule = scheduled({
-      async send (command) {
-        if (command === answer) return {}
-        try {
-          return await store.send(command)
-        } finally {
-          for (const [fieldName, seen] of states) {
-            // A tombstone, which has never held, is no state.
-            const version = [...store.items.values()].find((item) => item['fieldName'] === fieldName && item['expiresAt'] !== 0)?.['version']
-            if (seen.at(-1) !== version) seen.push(version)
+  const write = fc.record({
+    what: fc.constantFrom('acquire', 'overwrite', 'release'),
+    fieldName: fc.constantFrom('a', 'b'),
+    uid: fc.constantFrom('7', '8'),
+    index: fc.nat(1),
+    turns: fc.nat(4)
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { maxLength: 12 }), fc.integer(), async (writes, seed) => {
+      const store = memoryStore()
+      const states = new Map<string, unknown[]>([
+        ['a', [undefined]],
+        ['b', [undefined]]
+      ])
+      const schedule = scheduled(
+        {
+          async send(command) {
+            if (command === answer) return {}
+            try {
+              return await store.send(command)
+            } finally {
+              for (const [fieldName, seen] of states) {
+                // A tombstone, which has never held, is no state.
+                const version = [...store.items.values()].find((item) => item['fieldName'] === fieldName && item['expiresAt'] !== 0)?.[
+                  'version'
+                ]
+                if (seen.at(-1) !== version) seen.push(version)
+              }
+            }
+          }
+        },
+        randomOf(seed)
+      )
+      const client = asClient({
+        async send(command) {
+          try {
+            return await schedule.of('').send(command)
+          } finally {
+            await schedule.of('').send(answer)
           }
         }
-      }
-    }, randomOf(seed))
-    const client = asClient({
-      async send (command) {
-        try {
-          return await schedule.of('').send(command)
-        } finally {
-          await schedule.of('').send(answer)
+      })
+      const instances = [0, 1].map(() =>
+        createLocks({
+          client,
+          table: 'DataState',
+          environment: 'test',
+          feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER },
+          wait: async () => {}
+        })
+      )
+      const told = new Map<string, unknown[]>([
+        ['a', [undefined]],
+        ['b', [undefined]]
+      ])
+      const watching = instances[0]!.feed.watch([at('1')])
+      await schedule.run()
+      const watcher = await watching
+      const listening = (async () => {
+        for (let event = await nextOf(watcher); event; event = await nextOf(watcher)) {
+          if (event.event === 'snapshot') {
+            for (const [field, versions] of told) versions.push(event.locks.find(({ fieldName }) => fieldName === field)?.version)
+          } else if (event.event === 'locked') told.get(event.lock.fieldName)!.push(event.lock.version)
+          else if (event.event === 'released') told.get(event.lock.fieldName)!.push(undefined)
         }
+      })()
+      const done = writes.map(async ({ what, fieldName, uid, index, turns }) => {
+        for (let turn = 0; turn < 3 * turns; turn++) await setImmediate()
+        if (what === 'release') await instances[index]!.release(at('1'), { fieldName, uid })
+        else await instances[index]![what as 'acquire' | 'overwrite'](at('1'), { fieldName, userData: { uid } })
+      })
+      const all = Promise.all(done)
+      while ((await Promise.race([all, schedule.run()])) === undefined);
+      instances[0]!.acquire(at('1'), { fieldName: 'a', userData: { uid: '9' } }).catch(() => {})
+      await schedule.run()
+      // Watchers are woken in a turn of their own.
+      await setImmediate()
+      for (const locks of instances) locks.feed.close()
+      await listening
+      for (const [fieldName, seen] of states) {
+        let at = 0
+        for (const version of told.get(fieldName)!) {
+          at = seen.indexOf(version, at)
+          if (at < 0) return false
+        }
+        if (told.get(fieldName)!.at(-1) !== seen.at(-1)) return false
       }
-    })
-    const instances = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER }, wait: async () => {} }))
-    const told = new Map<string, unknown[]>([['a', [undefined]], ['b', [undefined]]])
-    const watching = instances[0]!.feed.watch([at('1')])
-    await schedule.run()
-    const watcher = await watching
-    const listening = (async () => {
-      for (let event = await nextOf(watcher); event; event = await nextOf(watcher)) {
-        if (event.event === 'snapshot') for (const [field, versions] of told) versions.push(event.locks.find(({ fieldName }) => fieldName === field)?.version)
-        else if (event.event === 'locked') told.get(event.lock.fieldName)!.push(event.lock.version)
-        else if (event.event === 'released') told.get(event.lock.fieldName)!.push(undefined)
-      }
-    })()
-    const done = writes.map(async ({ what, fieldName, uid, index, turns }) => {
-      for (let turn = 0; turn < 3 * turns; turn++) await setImmediate()
-      if (what === 'release') await instances[index]!.release(at('1'), { fieldName, uid })
-      else await instances[index]![what as 'acquire' | 'overwrite'](at('1'), { fieldName, userData: { uid } })
-    })
-    const all = Promise.all(done)
-    while (await Promise.race([all, schedule.run()]) === undefined);
-    instances[0]!.acquire(at('1'), { fieldName: 'a', userData: { uid: '9' } }).catch(() => {})
-    await schedule.run()
-    // Watchers are woken in a turn of their own.
-    await setImmediate()
-    for (const locks of instances) locks.feed.close()
-    await listening
-    for (const [fieldName, seen] of states) {
-      let at = 0
-      for (const version of told.get(fieldName)!) {
-        at = seen.indexOf(version, at)
-        if (at < 0) return false
-      }
-      if (told.get(fieldName)!.at(-1) !== seen.at(-1)) return false
-    }
-    return true
-  }), { numRuns: runs(300), timeout: 10_000 })
+      return true
+    }),
+    { numRuns: runs(300), timeout: 10_000 }
+  )
 })
 
 t.test('a watcher that is slow skips states, but not the last one', async (t) => {
@@ -451,7 +564,10 @@ t.test('beyond the limit a watcher is refused, until another has left', async (t
   const first = await locks.feed.watch([at('1')])
   await locks.feed.watch([at('2')])
   await t.rejects(locks.feed.watch([at('1')]), {
-    code: 'TOO_MANY_WATCHERS', statusCode: 503, headers: { 'retry-after': '30' }, message: 'This instance serves 2 event streams, the most it allows; try again later, or poll'
+    code: 'TOO_MANY_WATCHERS',
+    statusCode: 503,
+    headers: { 'retry-after': '30' },
+    message: 'This instance serves 2 event streams, the most it allows; try again later, or poll'
   })
   first.leave()
   t.match(await take(await locks.feed.watch([at('1')])), { event: 'snapshot' })
@@ -459,14 +575,28 @@ t.test('beyond the limit a watcher is refused, until another has left', async (t
 
 t.test('more locks than are read refuse a new watcher, and leave nothing behind', async (t) => {
   const large = new Failure('TOO_LARGE', 'too many')
-  const feed = createFeed({ read: async ({ id }) => { if (id === '2') throw large; return [] }, pollMs: 5 })
+  const feed = createFeed({
+    read: async ({ id }) => {
+      if (id === '2') throw large
+      return []
+    },
+    pollMs: 5
+  })
   await t.rejects(feed.watch([at('1'), at('2'), at('3')]), { code: 'TOO_LARGE' })
   t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
 })
 
 t.test('what nobody has watched before is read for a watcher that comes while the store is away', async (t) => {
   let isAway = true
-  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: 20, restMs: 0, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async () => {
+      if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away')
+      return []
+    },
+    pollMs: 20,
+    restMs: 0,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   t.strictSame(await take(await feed.watch([at('1')])), { event: 'stale' })
   const late = await feed.watch([at('1'), at('2')])
@@ -479,14 +609,31 @@ t.test('what nobody has watched before is read for a watcher that comes while th
 t.test('a store that is away makes a new watcher stale, and live when it is back', async (t) => {
   let isAway = true
   const warnings: Error[] = []
-  const feed = createFeed({ read: async ({ id }) => { if (isAway && id === '2') throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
+  const feed = createFeed({
+    read: async ({ id }) => {
+      if (isAway && id === '2') throw new Failure('STORE_UNAVAILABLE', 'away')
+      return []
+    },
+    pollMs: NEVER,
+    restMs: 0,
+    heartbeatMs: NEVER,
+    warn: (failure) => warnings.push(failure)
+  })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1'), at('2')], { lastEventId: 'any' })
   t.strictSame(await take(watcher), { event: 'stale' })
   t.strictSame(await take(await feed.watch([at('1'), at('2')])), { event: 'stale' }, 'whoever comes meanwhile too')
   t.match(warnings, [{ code: 'STORE_UNAVAILABLE' }])
   feed.writing(at('2'))(new Map())
-  t.ok(await isSilent(await feed.watch([at('2')]).then(async (other) => { await take(other); return other })), 'it is told once')
+  t.ok(
+    await isSilent(
+      await feed.watch([at('2')]).then(async (other) => {
+        await take(other)
+        return other
+      })
+    ),
+    'it is told once'
+  )
   isAway = false
   feed.writing(at('2'))(new Map())
   t.strictSame(await take(watcher), { event: 'live' })
@@ -496,8 +643,28 @@ t.test('a store that is away makes a new watcher stale, and live when it is back
 t.test('while the store is away expired locks are released, and no snapshot shows them', async (t) => {
   let time = 1_700_000_000_000
   let isAway = false
-  const records = [['a', 1_700_000_001], ['b', 1_700_000_002], ['c', undefined]].map(([fieldName, expiresAt]) => ({ fieldName, timestamp: 1, userData: ada, version: fieldName, ...(expiresAt && { expiresAt }) })) as unknown as LockRecord[]
-  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, now: () => time, isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time })
+  const records = [
+    ['a', 1_700_000_001],
+    ['b', 1_700_000_002],
+    ['c', undefined]
+  ].map(([fieldName, expiresAt]) => ({
+    fieldName,
+    timestamp: 1,
+    userData: ada,
+    version: fieldName,
+    ...(expiresAt && { expiresAt })
+  })) as unknown as LockRecord[]
+  const feed = createFeed({
+    read: async () => {
+      if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away')
+      return records
+    },
+    pollMs: NEVER,
+    restMs: 0,
+    heartbeatMs: NEVER,
+    now: () => time,
+    isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time
+  })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   t.match(await take(watcher), { event: 'snapshot', locks: { length: 3 } })
@@ -528,7 +695,16 @@ t.test('a store that goes away is told to the operator once, and found again whe
   const down = new Failure('STORE_UNAVAILABLE', 'away')
   let found: LockRecord[] | undefined = [{ fieldName: 'body', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; if (!found) throw down; return found }, pollMs: 10, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      if (!found) throw down
+      return found
+    },
+    pollMs: 10,
+    heartbeatMs: NEVER,
+    warn: (failure) => warnings.push(failure)
+  })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   await take(watcher)
@@ -553,12 +729,17 @@ t.test('while the store is away an instance tells the end of the leases that it 
   let time = 1_700_000_000_000
   let isAway = false
   const store = memoryStore()
-  const locks = instance(t, {
-    async send (command) {
-      if (isAway) throw Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' })
-      return store.send(command)
-    }
-  }, {}, { leaseSeconds: 10, now: () => time })
+  const locks = instance(
+    t,
+    {
+      async send(command) {
+        if (isAway) throw Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' })
+        return store.send(command)
+      }
+    },
+    {},
+    { leaseSeconds: 10, now: () => time }
+  )
   await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
   time += 5000
   await locks.acquire(at('1'), { fieldName: 'body', userData: ada })
@@ -573,7 +754,13 @@ t.test('while the store is away an instance tells the end of the leases that it 
 
 t.test('a read that fails after the last watcher has left tells nothing', async (t) => {
   const { promise, reject } = Promise.withResolvers<LockRecord[]>()
-  const { wakes, refresh, isStale, close } = createWatched(at('1'), { read: () => promise, intervalMs: () => NEVER, onFailure () {}, isOver: () => false, now: Date.now })
+  const { wakes, refresh, isStale, close } = createWatched(at('1'), {
+    read: () => promise,
+    intervalMs: () => NEVER,
+    onFailure() {},
+    isOver: () => false,
+    now: Date.now
+  })
   wakes.add(() => t.fail('woken'))
   const reading = refresh()
   close()
@@ -586,7 +773,13 @@ t.test('an entity without locks is read less often 30 seconds after its newest w
   let time = 0
   t.intercept(performance, 'now', { value: () => time })
   let records = [] as LockRecord[]
-  const { urgency, freshen, refresh, close } = createWatched(at('1'), { read: async () => records, intervalMs: () => NEVER, onFailure () {}, isOver: () => false, now: Date.now })
+  const { urgency, freshen, refresh, close } = createWatched(at('1'), {
+    read: async () => records,
+    intervalMs: () => NEVER,
+    onFailure() {},
+    isOver: () => false,
+    now: Date.now
+  })
   t.teardown(close)
   const after = (ms: number) => {
     time += ms
@@ -607,12 +800,12 @@ t.test('an entity without locks is read less often 30 seconds after its newest w
 t.test('a read that fails while another one is waited for holds up none that comes after', async (t) => {
   const reads: Array<PromiseWithResolvers<LockRecord[]>> = []
   const { refresh, state, close } = createWatched(at('1'), {
-    read () {
+    read() {
       reads.push(Promise.withResolvers())
       return reads.at(-1)!.promise
     },
     intervalMs: () => NEVER,
-    onFailure () {},
+    onFailure() {},
     isOver: () => false,
     now: Date.now
   })
@@ -633,7 +826,14 @@ t.test('what is watched from the same moment on is not read at the same moments'
   const shares = [0.25, 0.75]
   t.intercept(Math, 'random', { value: () => shares.shift() })
   const order: string[] = []
-  const feed = createFeed({ read: async ({ id }) => { order.push(id); return [] }, pollMs: 400, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async ({ id }) => {
+      order.push(id)
+      return []
+    },
+    pollMs: 400,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   // However late timers are, they end in the order of their times.
   for (const ms of [90, 200]) setTimeout(() => order.push(`${ms} ms`), ms)
@@ -647,7 +847,7 @@ t.test('a write of which nobody knows whether it took place is looked for by a r
   const store = memoryStore()
   let lost = false
   const locks = instance(t, {
-    async send (command) {
+    async send(command) {
       const answer = await store.send(command)
       if (lost && /Put|Delete/.test(command.constructor.name)) throw Object.assign(new Error('socket hang up'), { name: 'TimeoutError' })
       return answer
@@ -666,7 +866,15 @@ t.test('a write of which nobody knows whether it took place is looked for by a r
 
 t.test('the reads of an instance in a second are bounded, however much is watched', async (t) => {
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; return [] }, pollMs: 1, readsPerSecond: 400, heartbeatMs: NEVER })
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      return []
+    },
+    pollMs: 1,
+    readsPerSecond: 400,
+    heartbeatMs: NEVER
+  })
   t.teardown(feed.close)
   await feed.watch(Array.from({ length: 200 }, (_, id) => at(String(id))))
   reads = 0
@@ -701,41 +909,45 @@ t.test('whoever takes in all events knows the locks, across instances, reconnect
     index: fc.nat(1),
     events: fc.nat(4)
   })
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-    const store = memoryStore()
-    const create = () => createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: 1, heartbeatMs: NEVER } })
-    const instances = [create(), create()]
-    const entities = [at('1'), at('2')]
-    let known = new Map<string, LockView>()
-    let lastEventId: string | undefined
-    let watcher = await instances[0]!.feed.watch(entities)
-    const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
-    async function listen () {
-      const event = await nextOf(watcher)
-      if (event?.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
-      else if (event?.event === 'locked') known.set(nameOf(event.lock), event.lock)
-      else if (event?.event === 'released') known.delete(nameOf(event.lock))
-      if (event && 'id' in event) lastEventId = event.id
-    }
-    async function present () {
-      return new Map((await instances[0]!.view(entities)).map((lock) => [nameOf(lock), lock]))
-    }
-    const isKnown = async () => JSON.stringify([...known].sort()) === JSON.stringify([...await present()].sort())
-    try {
-      for (const { what, fieldName, id, uid, index, events } of steps) {
-        if (what === 'listen') for (let n = 0; n < events && !await isKnown(); n++) await listen()
-        else if (what === 'release') await instances[index]!.release(at(id), { uid })
-        else if (what === 'acquire' || what === 'overwrite') await instances[index]![what](at(id), { fieldName, userData: { uid } })
-        else {
-          watcher.leave()
-          if (what === 'restart') instances[index] = create()
-          watcher = await instances[index]!.feed.watch(entities, { lastEventId })
-        }
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const store = memoryStore()
+      const create = () =>
+        createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: 1, heartbeatMs: NEVER } })
+      const instances = [create(), create()]
+      const entities = [at('1'), at('2')]
+      let known = new Map<string, LockView>()
+      let lastEventId: string | undefined
+      let watcher = await instances[0]!.feed.watch(entities)
+      const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
+      async function listen() {
+        const event = await nextOf(watcher)
+        if (event?.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
+        else if (event?.event === 'locked') known.set(nameOf(event.lock), event.lock)
+        else if (event?.event === 'released') known.delete(nameOf(event.lock))
+        if (event && 'id' in event) lastEventId = event.id
       }
-      for (let n = 0; n < 20 && !await isKnown(); n++) await listen()
-      return await isKnown()
-    } finally {
-      for (const locks of instances) locks.feed.close()
-    }
-  }), { numRuns: runs(150), timeout: 10_000 })
+      async function present() {
+        return new Map((await instances[0]!.view(entities)).map((lock) => [nameOf(lock), lock]))
+      }
+      const isKnown = async () => JSON.stringify([...known].sort()) === JSON.stringify([...(await present())].sort())
+      try {
+        for (const { what, fieldName, id, uid, index, events } of steps) {
+          if (what === 'listen') for (let n = 0; n < events && !(await isKnown()); n++) await listen()
+          else if (what === 'release') await instances[index]!.release(at(id), { uid })
+          else if (what === 'acquire' || what === 'overwrite') await instances[index]![what](at(id), { fieldName, userData: { uid } })
+          else {
+            watcher.leave()
+            if (what === 'restart') instances[index] = create()
+            watcher = await instances[index]!.feed.watch(entities, { lastEventId })
+          }
+        }
+        for (let n = 0; n < 20 && !(await isKnown()); n++) await listen()
+        return await isKnown()
+      } finally {
+        for (const locks of instances) locks.feed.close()
+      }
+    }),
+    { numRuns: runs(150), timeout: 10_000 }
+  )
 })

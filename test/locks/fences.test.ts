@@ -13,7 +13,10 @@ import { asClient, memoryStore, type Command, type Item, type Send } from './fix
 
 const NOW = 1_900_000_000
 const at = { type: 'node', id: '1' }
-const [ada, bob] = [{ uid: '7', name: 'Ada' }, { uid: '8', name: 'Bob' }]
+const [ada, bob] = [
+  { uid: '7', name: 'Ada' },
+  { uid: '8', name: 'Bob' }
+]
 const title = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }
 
 /** A write that gets no answer (lib/dynamodb/fence.ts). */
@@ -23,7 +26,7 @@ const noAnswer = () => unansweredBy(Object.assign(new Error('no answer from the 
  * Has Bob's lock refuse Ada, whose first put hangs.
  * @param meanwhile does what Bob does before each of her attempts at marking his record
  */
-async function refusal (meanwhile: (mark: number, bobs: Locks, arrive: () => Promise<Item>) => Promise<unknown>) {
+async function refusal(meanwhile: (mark: number, bobs: Locks, arrive: () => Promise<Item>) => Promise<unknown>) {
   const store = memoryStore()
   const options = { table: 'DataState', environment: 'test', wait: async () => {} }
   const bobs = createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) })
@@ -31,12 +34,14 @@ async function refusal (meanwhile: (mark: number, bobs: Locks, arrive: () => Pro
   let first: Command | undefined
   let marks = 0
   const client = asClient({
-    async send (command) {
+    async send(command) {
       if (command.constructor.name === 'PutCommand' && !first) {
         first = command
         throw noAnswer()
       }
-      if (command.input['Item']?.userData && command.input['Item'].userData.get('uid') === '8') await meanwhile(++marks, bobs, () => store.send(first!))
+      if (command.input['Item']?.userData && command.input['Item'].userData.get('uid') === '8') {
+        await meanwhile(++marks, bobs, () => store.send(first!))
+      }
       return store.send(command)
     }
   })
@@ -76,7 +81,7 @@ t.test('a late attempt that locks the field while the record in its way is marke
     await bobs.release(at, { fieldName: 'title', uid: '8' })
     await arrive()
   })
-  const { version } = await refused as { version: string }
+  const { version } = (await refused) as { version: string }
   t.match(items(), [{ userData: ada, version }])
 })
 
@@ -86,7 +91,7 @@ t.test('a record of others, which has no version, is not written again to mark i
   await store.send({ constructor: { name: 'PutCommand' }, input: { TableName: 'DataState', Item: foreign } } as never)
   let puts = 0
   const client = asClient({
-    async send (command) {
+    async send(command) {
       if (command.constructor.name === 'PutCommand' && ++puts === 1) throw noAnswer()
       return store.send(command)
     }
@@ -103,19 +108,22 @@ t.test('a takeover that is always late, after an attempt without an answer, ends
   await other.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
   let puts = 0
   const client = asClient({
-    async send (command) {
+    async send(command) {
       if (command.constructor.name !== 'PutCommand' || command.input['Item']['userData']?.get('uid') !== '7') return store.send(command)
       if (++puts === 1) throw noAnswer()
       await other.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${puts}` })
       return store.send(command)
     }
   })
-  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /does not know/ })
+  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), {
+    code: 'STORE_UNAVAILABLE',
+    message: /does not know/
+  })
   t.match([...store.items.values()], [{ userData: bob }])
 })
 
 /** Takeovers of Bob's text whose last write the store refuses, or does not answer, until it does again. */
-async function failedTakeover (take: (locks: Locks) => Promise<unknown>, failures: Array<() => Error>) {
+async function failedTakeover(take: (locks: Locks) => Promise<unknown>, failures: Array<() => Error>) {
   const store = memoryStore()
   let now = NOW
   const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => now * 1000, leaseSeconds: 60 }
@@ -123,7 +131,7 @@ async function failedTakeover (take: (locks: Locks) => Promise<unknown>, failure
   await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
   now += 20
   const client = asClient({
-    async send (command) {
+    async send(command) {
       const isDraft = (command.input['Item'] ?? command.input['Key'] ?? {})['env_entityType_entityId'] === 'test-node-1#drafts'
       const isReplacing = !isDraft && command.input['ConditionExpression']?.startsWith('#version = :version')
       if (isReplacing && failures.length > 0) throw failures.shift()!()
@@ -153,10 +161,14 @@ t.test('a takeover whose attempts get no answer keeps one draft of the text, unt
   for (const carriedOut of [false, true]) {
     const store = memoryStore()
     const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000 }
-    await createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) }).acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
+    await createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) }).acquire(at, {
+      fieldName: 'title',
+      userData: bob,
+      payload: 'text'
+    })
     const puts: Command[] = []
     const client = asClient({
-      async send (command) {
+      async send(command) {
         if (command.constructor.name !== 'PutCommand' || command.input['Item']['userData']?.get('uid') !== '7') return store.send(command)
         puts.push(command)
         if (puts.length !== 2) return store.send(command)
@@ -165,7 +177,10 @@ t.test('a takeover whose attempts get no answer keeps one draft of the text, unt
       }
     })
     const locks = createLocks({ ...options, client })
-    t.match(await locks.overwrite(at, { fieldName: 'title', userData: ada }), { outcome: 'acquired', version: puts.at(-1)!.input['Item']['version'] })
+    t.match(await locks.overwrite(at, { fieldName: 'title', userData: ada }), {
+      outcome: 'acquired',
+      version: puts.at(-1)!.input['Item']['version']
+    })
     t.equal(puts.length, carriedOut ? 2 : 3)
     t.match((await locks.drafts.list(at)).Items, [{ payload: 'text', userData: bob }])
     t.equal(store.items.size, 2, 'the lock and the draft')
@@ -175,11 +190,16 @@ t.test('a takeover whose attempts get no answer keeps one draft of the text, unt
 
 t.test('the text of a record of others is kept although the takeover has to be sent again', async (t) => {
   const store = memoryStore()
-  await store.send({ constructor: { name: 'PutCommand' }, input: { Item: { ...title, timestamp: NOW - 5, userData: bob, payload: 'text' } } })
+  await store.send({
+    constructor: { name: 'PutCommand' },
+    input: { Item: { ...title, timestamp: NOW - 5, userData: bob, payload: 'text' } }
+  })
   let puts = 0
   const client = asClient({
-    async send (command) {
-      if (command.constructor.name === 'PutCommand' && command.input['Item']['userData']?.get('uid') === '7' && ++puts === 2) throw noAnswer()
+    async send(command) {
+      if (command.constructor.name === 'PutCommand' && command.input['Item']['userData']?.get('uid') === '7' && ++puts === 2) {
+        throw noAnswer()
+      }
       return store.send(command)
     }
   })
@@ -192,12 +212,23 @@ t.test('the text of a record of others is kept although the takeover has to be s
 })
 
 /** Drafts over a table in memory, and what puts are made of on their way. */
-function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
+function drafting(send?: (store: Send, command: Command) => Promise<Item>) {
   const store = memoryStore()
-  const client = asClient({ send: (command) => send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command) })
+  const client = asClient({
+    send: (command) => (send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command))
+  })
   const now = () => NOW * 1000
   const drafts = createDrafts({
-    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', memory: createAnswerMemory(), draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance()), wait: async () => {}, random: () => 0
+    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }),
+    environment: 'test',
+    memory: createAnswerMemory(),
+    draftDays: 30,
+    now,
+    moment: () => ({ now: NOW }),
+    monotonic: () => 0,
+    nextVersion: createVersions(now, newInstance()),
+    wait: async () => {},
+    random: () => 0
   })
   return { drafts, store, items: () => [...store.items.values()] }
 }
@@ -216,7 +247,10 @@ t.test('a draft whose write got no answer is kept once', async (t) => {
     })
     const draft = await drafts.keep(lock, bob)
     if (!carriedOut) await t.rejects(store.send(first!), { name: 'ConditionalCheckFailedException' }, 'late it meets a tombstone')
-    t.strictSame((await drafts.list(at)).Items.map(({ payload }) => payload), ['text'])
+    t.strictSame(
+      (await drafts.list(at)).Items.map(({ payload }) => payload),
+      ['text']
+    )
     await drafts.drop(draft)
     t.match(items(), carriedOut ? [] : [{ payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
   }
@@ -258,13 +292,16 @@ t.test('a tombstone is put again until there is an answer, and a draft that is n
 t.test('a lock that is written again and again while its first attempt is looked for ends the request', async (t) => {
   let puts = 0
   const client = asClient({
-    async send ({ constructor: { name } }) {
+    async send({ constructor: { name } }) {
       if (name === 'GetCommand') return {}
       throw ++puts === 1 ? noAnswer() : new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
     }
   })
   const locks = createLocks({ table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000, client })
-  await t.rejects(locks.acquire(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
+  await t.rejects(locks.acquire(at, { fieldName: 'title', userData: ada }), {
+    code: 'STORE_UNAVAILABLE',
+    message: /changes hands too fast/
+  })
 })
 
 t.test('a takeover whose caller has hung up is not tried again, and leaves no draft', async (t) => {
@@ -276,14 +313,27 @@ t.test('a takeover whose caller has hung up is not tried again, and leaves no dr
   const racing = createLocks({
     ...options,
     client: asClient({
-      async send (command) {
+      async send(command) {
         const isTry = command.input['Item']?.['fieldName'] === 'title'
         if (isTry && ++tries) await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
         return store.send(command)
       }
     })
   })
-  await t.rejects(racing.overwrite(at, { fieldName: 'title', userData: bob }, { answer: { get destroyed () { return tries === 3 } } }), { code: 'CALLER_GONE' })
+  await t.rejects(
+    racing.overwrite(
+      at,
+      { fieldName: 'title', userData: bob },
+      {
+        answer: {
+          get destroyed() {
+            return tries === 3
+          }
+        }
+      }
+    ),
+    { code: 'CALLER_GONE' }
+  )
   t.equal(tries, 3)
   t.match(await owner.list(at), { Items: [{ userData: ada, payload: 'text' }] })
   t.strictSame((await owner.drafts.list(at)).Items, [])
@@ -292,7 +342,14 @@ t.test('a takeover whose caller has hung up is not tried again, and leaves no dr
 t.test('the text of an expired lock whose writer may still be at it leaves a tombstone when it is discarded', async (t) => {
   const store = memoryStore()
   const clock = { now: NOW * 1000 }
-  const locks = createLocks({ table: 'DataState', environment: 'test', leaseSeconds: 1, wait: async () => {}, now: () => clock.now, client: asClient(store) })
+  const locks = createLocks({
+    table: 'DataState',
+    environment: 'test',
+    leaseSeconds: 1,
+    wait: async () => {},
+    now: () => clock.now,
+    client: asClient(store)
+  })
   await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
   clock.now += 2000
   t.equal((await locks.drafts.list(at, {})).Items.length, 1)
@@ -316,7 +373,10 @@ t.test('a long draft is divided between two characters', async (t) => {
   for (const before of ['', 'x']) {
     for (const after of ['', 'x', 'xx']) {
       const payload = before + '🔑'.repeat(ITEM_LIMIT / 4) + after
-      const [end, first] = itemsOf({ ...title, payload, removeAt: NOW }).map(({ payload, rest }) => String(payload ?? rest)) as [string, string]
+      const [end, first] = itemsOf({ ...title, payload, removeAt: NOW }).map(({ payload, rest }) => String(payload ?? rest)) as [
+        string,
+        string
+      ]
       t.equal(first + end, payload)
       t.ok(first.isWellFormed() && end.isWellFormed(), `${before}…${after}`)
     }
@@ -325,7 +385,17 @@ t.test('a long draft is divided between two characters', async (t) => {
 
 t.test('of a user who leaves no room for a draft no more is kept than its item can hold, whatever others wrote as the user', async (t) => {
   const long = 'x'.repeat(ITEM_LIMIT - 50)
-  for (const [userData, kept] of [[long, {}], [[long], {}], [new Map([['uid', '7'], ['note', long]]), { uid: '7' }]] as Array<[StoredValue, object]>) {
+  for (const [userData, kept] of [
+    [long, {}],
+    [[long], {}],
+    [
+      new Map([
+        ['uid', '7'],
+        ['note', long]
+      ]),
+      { uid: '7' }
+    ]
+  ] as Array<[StoredValue, object]>) {
     const items = itemsOf({ ...title, userData, payload: 'text', removeAt: NOW })
     t.strictSame(Object.fromEntries(items[1]!['userData'] as Map<string, StoredValue>), kept)
     for (const item of items) t.ok(itemSize(item) <= ITEM_LIMIT)

@@ -18,7 +18,11 @@ t.test('a takeover of a lock that changes all the time is not tried again once i
     if (operation === 'GetItem' && input['Key'].fieldName.S === 'title') return say(response, 200, { Item: record() })
     if (operation !== 'PutItem') return works(operation, input, response)
     puts++
-    say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'The conditional request failed', Item: record() })
+    say(response, 400, {
+      __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException',
+      message: 'The conditional request failed',
+      Item: record()
+    })
     if (puts === 3) caller.abort()
   }
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })

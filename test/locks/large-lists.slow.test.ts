@@ -7,7 +7,9 @@ const json = { 'content-type': 'application/json' }
 
 t.test(`a hundred lists of 15 MB of locks at once do not end an instance with a heap of ${HEAP_MIB} MiB`, async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
-  const quoin = runNode(t, [`--max-old-space-size=${HEAP_MIB}`, ...START], { env: { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: endpoint, PORT: '0' } })
+  const quoin = runNode(t, [`--max-old-space-size=${HEAP_MIB}`, ...START], {
+    env: { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: endpoint, PORT: '0' }
+  })
   const [url] = await quoin.says(/http:\/\/[\d.]+:\d+/)
   for (let n = 0; n < 40; n++) {
     const body = JSON.stringify({ fieldName: `f${n}`, userData: { uid: '7' }, payload: 'x'.repeat(390_000) })
@@ -23,7 +25,10 @@ t.test(`a hundred lists of 15 MB of locks at once do not end an instance with a 
   const statuses = await Promise.all(Array.from({ length: 100 }, async () => list()))
   // On a busy machine the store's own deadlines refuse all of them.
   t.comment(`${statuses.filter((status) => status === 200).length} are answered`)
-  t.strictSame(statuses.filter((status) => status !== 200 && status !== 503), [])
+  t.strictSame(
+    statuses.filter((status) => status !== 200 && status !== 503),
+    []
+  )
   t.equal(await list('/health/live'), 200, quoin.output().stderr.slice(0, 500))
   t.equal(await list(), 200, 'one alone is answered')
 })

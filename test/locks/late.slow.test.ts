@@ -8,20 +8,28 @@ import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command, type Send } from './fixtures/memory-store.ts'
 
 const at = { type: 'node', id: '1' }
-const [ada, bob] = [{ uid: '7', name: 'Ada' }, { uid: '8', name: 'Bob' }]
+const [ada, bob] = [
+  { uid: '7', name: 'Ada' },
+  { uid: '8', name: 'Bob' }
+]
 const own = (payload?: string, userData = ada) => ({ fieldName: 'title', userData, ...(payload !== undefined && { payload }) })
 const noAnswer = () => unansweredBy(Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' }))
 
 /** A store behind a line that fails: what becomes of the next write, or of all of them, and the commands that went through. */
-interface Line { next: ((command: Command) => Promise<object>) | undefined, isDown: boolean, client: ReturnType<typeof asClient>, sent: Command[] }
+interface Line {
+  next: ((command: Command) => Promise<object>) | undefined
+  isDown: boolean
+  client: ReturnType<typeof asClient>
+  sent: Command[]
+}
 
-function failing (store: Send): Line {
+function failing(store: Send): Line {
   const sent: Command[] = []
   const line: Line = {
     next: undefined,
     isDown: false,
     client: asClient({
-      async send (command) {
+      async send(command) {
         const { next } = line
         if (!next || !/Put|Delete/.test(command.constructor.name)) {
           sent.push(command)
@@ -36,9 +44,18 @@ function failing (store: Send): Line {
   return line
 }
 
-interface Bench { locks: Locks, other: Locks, line: ReturnType<typeof failing>, store: Send, held: () => Promise<unknown[]>, texts: () => Promise<unknown[]>, pass: (seconds: number) => void, now: () => number }
+interface Bench {
+  locks: Locks
+  other: Locks
+  line: ReturnType<typeof failing>
+  store: Send
+  held: () => Promise<unknown[]>
+  texts: () => Promise<unknown[]>
+  pass: (seconds: number) => void
+  now: () => number
+}
 
-async function bench (store: Send, environment: string): Promise<Bench> {
+async function bench(store: Send, environment: string): Promise<Bench> {
   let time = 1_900_000_000_000
   const line = failing(store)
   const options = { table: 'DataState', environment, now: () => time, wait: async () => {} }
@@ -51,13 +68,15 @@ async function bench (store: Send, environment: string): Promise<Bench> {
     store,
     held: async () => (await other.list(at)).Items.map(({ userData, payload }) => [userData.uid, payload]),
     texts: async () => (await other.drafts.list(at)).Items.map(({ payload }) => payload),
-    pass: (seconds) => { time += seconds * 1000 },
+    pass: (seconds) => {
+      time += seconds * 1000
+    },
     now: () => Math.floor(time / 1000)
   }
 }
 
 /** The next write hangs; @returns it, to arrive when it is called. */
-function hanging ({ line, store }: Bench): () => Promise<unknown> {
+function hanging({ line, store }: Bench): () => Promise<unknown> {
   let first: Command | undefined
   line.next = async (command) => {
     first = command
@@ -67,7 +86,7 @@ function hanging ({ line, store }: Bench): () => Promise<unknown> {
 }
 
 /** The next write is carried out and its answer lost; something happens before anything else is sent. */
-function lostAnswer ({ line, store }: Bench, happens: () => Promise<unknown>): void {
+function lostAnswer({ line, store }: Bench, happens: () => Promise<unknown>): void {
   line.next = async (command) => {
     await store.send(command)
     await happens()
@@ -75,7 +94,7 @@ function lostAnswer ({ line, store }: Bench, happens: () => Promise<unknown>): v
   }
 }
 
-function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = false): void {
+function cases(t: Test, open: (name: string) => Promise<Bench>, comparesNone = false): void {
   t.test('a lock that was written by a second attempt stays released when the first arrives', async (t) => {
     for (const release of [{ fieldName: 'title', uid: '7' }, { fieldName: 'title' }, { uid: '7' }]) {
       const b = await open(`released-${JSON.stringify(release).length}`)
@@ -120,7 +139,10 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
     const b = await open('unanswered')
     let first: Command | undefined
     b.line.isDown = true
-    b.line.next = async (command) => { first ??= command; throw noAnswer() }
+    b.line.next = async (command) => {
+      first ??= command
+      throw noAnswer()
+    }
     await t.rejects(b.locks.acquire(at, own('text')), { code: 'STORE_UNAVAILABLE' })
     b.line.next = undefined
     b.pass(60)
@@ -147,7 +169,10 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
       }
     }
     const b = await open('renewed')
-    lostAnswer(b, async () => { await b.other.overwrite(at, own('of Bob', bob)); await b.other.acquire(at, own('more of Bob', bob)) })
+    lostAnswer(b, async () => {
+      await b.other.overwrite(at, own('of Bob', bob))
+      await b.other.acquire(at, own('more of Bob', bob))
+    })
     t.match(await b.locks.overwrite(at, own('text')), { outcome: 'acquired' })
     t.strictSame(await b.held(), [['8', 'more of Bob']], 'and so it is once Bob has typed on')
     const c = await open('unknown')
@@ -164,7 +189,10 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
       const b = await open(`release-${Object.keys(query).length}`)
       await b.locks.acquire(at, own())
       b.pass(20)
-      lostAnswer(b, async () => { b.pass(1); await b.other.acquire(at, own('anew')) })
+      lostAnswer(b, async () => {
+        b.pass(1)
+        await b.other.acquire(at, own('anew'))
+      })
       await t.rejects(b.locks.release(at, query), { code: 'STORE_UNAVAILABLE', message: /does not know/ })
       t.strictSame(await b.held(), [['7', 'anew']])
     }
@@ -175,7 +203,7 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
     await b.other.acquire(at, own('text'))
     let first: Command | undefined
     const client = asClient({
-      async send (command) {
+      async send(command) {
         const isDraft = String(command.input['Item']?.env_entityType_entityId).endsWith('#drafts')
         if (isDraft && !first) {
           first = command
@@ -184,7 +212,10 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
         return b.store.send(command)
       }
     })
-    await createLocks({ client, table: 'DataState', environment: 'draft', now: () => b.now() * 1000, wait: async () => {} }).overwrite(at, own('of Bob', bob))
+    await createLocks({ client, table: 'DataState', environment: 'draft', now: () => b.now() * 1000, wait: async () => {} }).overwrite(
+      at,
+      own('of Bob', bob)
+    )
     t.strictSame(await b.texts(), ['text'])
     b.pass(20)
     await b.other.drafts.discard(at, { uid: '7' })
@@ -197,7 +228,10 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
     const b = await open('large')
     const bare = { env_entityType_entityId: 'large-node-1', fieldName: 'title' }
     const text = `${'é🔑'.repeat(30_000)}end`
-    for (const [what, extra] of [['a long text', {}], ['a text and a user', { userData: { uid: '7', name: 'Ada', note: 'n' } }]] as const) {
+    for (const [what, extra] of [
+      ['a long text', {}],
+      ['a text and a user', { userData: { uid: '7', name: 'Ada', note: 'n' } }]
+    ] as const) {
       const item = { ...bare, ...extra, payload: text }
       const filled = { ...item, payload: item.payload + 'x'.repeat(ITEM_LIMIT - itemSize({ ...bare, payload: text }) - 60) }
       for (const take of [() => b.other.overwrite(at, own('of Bob', bob)), () => b.other.release(at, { fieldName: 'title' })]) {
@@ -212,7 +246,11 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
     }
     // The store in memory and dynalite do not compare objects, by which a record without a version is known.
     if (comparesNone) return
-    const odd = { ...bare, userData: { uid: '7', note: 'x'.repeat(ITEM_LIMIT - 200) }, payload: { list: [1, new Set(['a']), new Uint8Array([1])] } }
+    const odd = {
+      ...bare,
+      userData: { uid: '7', note: 'x'.repeat(ITEM_LIMIT - 200) },
+      payload: { list: [1, new Set(['a']), new Uint8Array([1])] }
+    }
     await b.store.send(new PutCommand({ TableName: 'DataState', Item: odd }) as unknown as Command)
     await b.other.overwrite(at, own('of Bob', bob))
     t.strictSame(await b.texts(), ['{"list":[1,["a"],"AQ=="]}'])
@@ -228,7 +266,11 @@ t.test('late and lost attempts, in memory', async (t) => {
 for (const engine of engineNames) {
   t.test(`late and lost attempts over ${engine}`, async (t) => {
     const { client } = await startEngine(t, engine)
-    cases(t, (name) => bench(client as unknown as Send, ['draft', 'large'].includes(name) ? name : `${name}-${opened++}`), engine === 'dynalite')
+    cases(
+      t,
+      (name) => bench(client as unknown as Send, ['draft', 'large'].includes(name) ? name : `${name}-${opened++}`),
+      engine === 'dynalite'
+    )
   })
 }
 
@@ -236,7 +278,7 @@ t.test('80 takeovers at once stay below 500 writes, each text is kept once, and 
   const store = memoryStore()
   let writes = 0
   const client = asClient({
-    async send (command) {
+    async send(command) {
       if (/Put|Delete/.test(command.constructor.name)) writes++
       return store.send(command)
     }
@@ -244,7 +286,9 @@ t.test('80 takeovers at once stay below 500 writes, each text is kept once, and 
   const locks = createLocks({ client, table: 'DataState', environment: 'test' })
   await locks.acquire(at, own('text 7'))
   writes = 0
-  await Promise.all(Array.from({ length: 80 }, (_, index) => locks.overwrite(at, own(`text ${index + 100}`, { uid: String(index + 100), name: 'x' }))))
+  await Promise.all(
+    Array.from({ length: 80 }, (_, index) => locks.overwrite(at, own(`text ${index + 100}`, { uid: String(index + 100), name: 'x' })))
+  )
   t.ok(writes < 500, `${writes} writes`)
   const texts = (await locks.drafts.list(at)).Items.map(({ payload }) => payload)
   t.equal(new Set(texts).size, 80)
@@ -262,8 +306,10 @@ t.test('a takeover of a text that is being typed leaves one draft, of the text t
     const taking = createLocks({
       ...options,
       client: asClient({
-        async send (command) {
-          const isReplacing = command.input['ConditionExpression']?.startsWith('#version = :version') && !String((command.input['Item'] ?? command.input['Key'])?.env_entityType_entityId).endsWith('#drafts')
+        async send(command) {
+          const isReplacing =
+            command.input['ConditionExpression']?.startsWith('#version = :version') &&
+            !String((command.input['Item'] ?? command.input['Key'])?.env_entityType_entityId).endsWith('#drafts')
           if (isReplacing && (typed < 5 || take === 'fail')) await typing.acquire(at, own(`text ${++typed}`))
           return store.send(command)
         }
@@ -273,8 +319,15 @@ t.test('a takeover of a text that is being typed leaves one draft, of the text t
     else if (take === 'overwrite') await taking.overwrite(at, own('of Bob', bob))
     else await t.rejects(taking.overwrite(at, own('of Bob', bob)), { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
     await typing.release(at, { fieldName: 'title', uid: '8' })
-    t.strictSame((await typing.drafts.list(at)).Items.map(({ payload }) => payload), take === 'fail' ? [] : ['text 5'], take)
-    t.equal([...store.items.values()].filter((item) => String(item['env_entityType_entityId']).endsWith('#drafts')).length, take === 'fail' ? 0 : 1)
+    t.strictSame(
+      (await typing.drafts.list(at)).Items.map(({ payload }) => payload),
+      take === 'fail' ? [] : ['text 5'],
+      take
+    )
+    t.equal(
+      [...store.items.values()].filter((item) => String(item['env_entityType_entityId']).endsWith('#drafts')).length,
+      take === 'fail' ? 0 : 1
+    )
     await typing.drafts.discard(at, { uid: '7' })
     store.items.clear()
     await typing.acquire(at, own('text 0'))
@@ -284,8 +337,14 @@ t.test('a takeover of a text that is being typed leaves one draft, of the text t
 t.test('what ended without an answer is remembered for as long as it may come, and no longer', async (t) => {
   let now = 1000
   const unsettled = createUnsettled(() => now, 960)
-  await t.rejects(unsettled.during('a', async () => { throw noAnswer() }))
-  await unsettled.during('b', async () => { t.equal(unsettled.until('b'), 1960) })
+  await t.rejects(
+    unsettled.during('a', async () => {
+      throw noAnswer()
+    })
+  )
+  await unsettled.during('b', async () => {
+    t.equal(unsettled.until('b'), 1960)
+  })
   t.strictSame([unsettled.until('a'), unsettled.until('b'), unsettled.size()], [1960, 0, 1])
   now += 960
   t.equal(unsettled.until('a'), 0)

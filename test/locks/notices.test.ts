@@ -20,7 +20,12 @@ const NEVER = 1_000_000_000
 type Hub = ReturnType<typeof createHub>
 
 /** An instance over a table and a bus, and what ends it. */
-function open (store: Send, hub: Pick<Hub, 'wire'>, feed: FeedOptions = {}, { beatMs = NEVER, ...more }: { leaseSeconds?: number, now?: () => number, beatMs?: number } = {}) {
+function open(
+  store: Send,
+  hub: Pick<Hub, 'wire'>,
+  feed: FeedOptions = {},
+  { beatMs = NEVER, ...more }: { leaseSeconds?: number; now?: () => number; beatMs?: number } = {}
+) {
   const bus = createBus({ wire: hub.wire(), beatMs })
   const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
   const locks = createLocks({
@@ -32,21 +37,21 @@ function open (store: Send, hub: Pick<Hub, 'wire'>, feed: FeedOptions = {}, { be
   })
   bus.onChange(locks.feed.catchUp)
   bus.start()
-  function close () {
+  function close() {
     locks.feed.close()
     bus.close()
   }
   return { locks, bus, close }
 }
 
-function instance (t: Test, ...how: Parameters<typeof open>): Locks {
+function instance(t: Test, ...how: Parameters<typeof open>): Locks {
   const { locks, close } = open(...how)
   t.teardown(close)
   return locks
 }
 
 /** A table whose reads are counted. */
-function countedStore () {
+function countedStore() {
   const store = memoryStore()
   const counts = { reads: 0 }
   const send: Send['send'] = (command) => {
@@ -57,8 +62,13 @@ function countedStore () {
 }
 
 /** A notice of another instance, as its text. */
-function told (body: Partial<LockNotice>): string {
-  return JSON.stringify({ v: 1, from: 'another', topic: 'locks', body: { type: 'node', id: '1', began: Date.now(), ended: Date.now(), isSure: true, fields: [], ...body } })
+function told(body: Partial<LockNotice>): string {
+  return JSON.stringify({
+    v: 1,
+    from: 'another',
+    topic: 'locks',
+    body: { type: 'node', id: '1', began: Date.now(), ended: Date.now(), isSure: true, fields: [], ...body }
+  })
 }
 const lie = { timestamp: 1, userData: { uid: '666', name: 'Nobody' }, version: 'x' }
 
@@ -69,8 +79,18 @@ t.test('what another instance writes is told at once, without a read, and withou
   await take(watcher)
   store.counts.reads = 0
   await there.acquire(at('1'), { fieldName: 'title', userData: Object.assign({ desk: 'news' }, ada), payload: 'SECRET', timestamp: 5 })
-  const locked = await take(watcher) as { lock: LockView }
-  t.match(locked, { event: 'locked', lock: { entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 5, userData: { uid: '7', name: 'Ada', desk: 'news' }, version: String } })
+  const locked = (await take(watcher)) as { lock: LockView }
+  t.match(locked, {
+    event: 'locked',
+    lock: {
+      entityType: 'node',
+      entityId: '1',
+      fieldName: 'title',
+      timestamp: 5,
+      userData: { uid: '7', name: 'Ada', desk: 'news' },
+      version: String
+    }
+  })
   await here.overwrite(at('1'), { fieldName: 'body', userData: bob, payload: 'SECRET' })
   t.match(await take(watcher), { event: 'locked', lock: { fieldName: 'body', userData: bob } }, 'and so is what this one writes')
   t.equal(store.counts.reads, 0)
@@ -90,13 +110,16 @@ t.test('the state that a notice leads to has the id that the table gives it', as
   const watcher = await here.feed.watch([at('1')])
   await take(watcher)
   await there.acquire(at('1'), { fieldName: 'title', userData: { name: 'Ada', uid: 7 }, timestamp: 5 })
-  const { id } = await take(watcher) as { id: string }
+  const { id } = (await take(watcher)) as { id: string }
   t.strictSame(await take(await there.feed.watch([at('1')], { lastEventId: id })), { event: 'heartbeat' })
 })
 
 t.test('a refused write is told to nobody, and read here', async (t) => {
   const [store, hub] = [countedStore(), createHub()]
-  const [here, other] = [instance(t, store, hub, { pollMs: 5 }), createLocks({ client: asClient(store), table: 'DataState', environment: 'test' })]
+  const [here, other] = [
+    instance(t, store, hub, { pollMs: 5 }),
+    createLocks({ client: asClient(store), table: 'DataState', environment: 'test' })
+  ]
   const watcher = await here.feed.watch([at('1')])
   await take(watcher)
   await other.acquire(at('1'), { fieldName: 'title', userData: ada })
@@ -109,7 +132,7 @@ t.test('a write without an answer, and a release of many fields, have the others
   const [store, hub] = [memoryStore(), createHub()]
   let isLost = false
   const lossy: Send = {
-    async send (command) {
+    async send(command) {
       const answer = await store.send(command)
       if (isLost && /Put|Delete/.test(command.constructor.name)) throw Object.assign(new Error('socket hang up'), { name: 'TimeoutError' })
       return answer
@@ -133,7 +156,10 @@ t.test('the end of a lease is told although nobody writes it', async (t) => {
   let time = 1_700_000_000_000
   const [store, hub] = [memoryStore(), createHub()]
   const now = () => time
-  const [here, there] = [instance(t, store, hub, { pollMs: 5 }, { leaseSeconds: 1, now }), instance(t, store, hub, {}, { leaseSeconds: 1, now })]
+  const [here, there] = [
+    instance(t, store, hub, { pollMs: 5 }, { leaseSeconds: 1, now }),
+    instance(t, store, hub, {}, { leaseSeconds: 1, now })
+  ]
   const watcher = await here.feed.watch([at('1')])
   await take(watcher)
   await there.acquire(at('1'), { fieldName: 'title', userData: ada })
@@ -176,7 +202,10 @@ t.test('what is old, or comes out of its order, is left to a read', async (t) =>
   hub.deliver(told({ began: time - 20_000, ended: time - 19_000, fields: [{ fieldName: 'title', lock: lie }] }))
   t.match(await take(watcher), { event: 'locked' })
   t.equal(await reads(), 0, 'in its order')
-  for (const [why, began, ended] of [['met another write', time - 19_100, time - 18_000], ['in the future', time + 1000, time + 2000]] as const) {
+  for (const [why, began, ended] of [
+    ['met another write', time - 19_100, time - 18_000],
+    ['in the future', time + 1000, time + 2000]
+  ] as const) {
     hub.deliver(told({ began, ended, fields: [{ fieldName: 'title', lock: lie }] }))
     t.match(await take(watcher), { event: 'released' }, `${why}: read`)
     time += 1000
@@ -185,7 +214,13 @@ t.test('what is old, or comes out of its order, is left to a read', async (t) =>
   }
   hub.deliver(told({ began: time - 30_000, ended: time - 100, fields: [{ fieldName: 'title' }, { fieldName: 'body', lock: lie }] }))
   t.match(await take(watcher), { event: 'locked', lock: { fieldName: 'body' } }, 'the older one of two states is not shown')
-  t.match([await take(watcher), await take(watcher)], [{ event: 'released', lock: { fieldName: 'body' } }, { event: 'released', lock: { fieldName: 'title' } }])
+  t.match(
+    [await take(watcher), await take(watcher)],
+    [
+      { event: 'released', lock: { fieldName: 'body' } },
+      { event: 'released', lock: { fieldName: 'title' } }
+    ]
+  )
 })
 
 t.test('however many notices come, an entity is read no more often than without a bus, and holds no more than so many', async (t) => {
@@ -209,7 +244,7 @@ t.test('a notice while the first read is under way is not lost', async (t) => {
   const [store, hub] = [memoryStore(), createHub()]
   const read = Promise.withResolvers<void>()
   const slow: Send = {
-    async send (command) {
+    async send(command) {
       const answer = await store.send(command)
       if (command.constructor.name === 'QueryCommand') await read.promise
       return answer
@@ -246,9 +281,29 @@ t.test('when the bus goes, and when it comes back, everything is read once', asy
 t.test('a notice says what a write has left, without what it need not', async (t) => {
   const view = (fieldName: string) => ({ entityType: 'node', entityId: '1', fieldName, ...lie })
   const when = { began: 1.5, ended: 2.5, isSure: true }
-  const notice = noticeOf({ ...at('1'), left: 1 } as Entity, when, new Map([['a', view('a')], ['b', undefined]]))
-  t.strictSame(notice, { type: 'node', id: '1', began: 1, ended: 2, isSure: true, fields: [{ fieldName: 'a', lock: lie }, { fieldName: 'b' }] })
-  t.strictSame(changesIn(notice), new Map<string, unknown>([['a', view('a')], ['b', undefined]]))
+  const notice = noticeOf(
+    { ...at('1'), left: 1 } as Entity,
+    when,
+    new Map([
+      ['a', view('a')],
+      ['b', undefined]
+    ])
+  )
+  t.strictSame(notice, {
+    type: 'node',
+    id: '1',
+    began: 1,
+    ended: 2,
+    isSure: true,
+    fields: [{ fieldName: 'a', lock: lie }, { fieldName: 'b' }]
+  })
+  t.strictSame(
+    changesIn(notice),
+    new Map<string, unknown>([
+      ['a', view('a')],
+      ['b', undefined]
+    ])
+  )
   t.throws(() => changesIn({ ...notice, fields: [{ fieldName: 'a', lock: { ...lie, userData: { uid: 'x'.repeat(9000) } } }] }), RangeError)
   t.notOk('payload' in changesIn({ ...notice, fields: [{ fieldName: 'a', lock: { ...lie, payload: 'SECRET' } as never }] }).get('a')!)
 })
@@ -270,71 +325,91 @@ t.test('a notice fits into a message, whatever the names and however much a user
 
 t.test('whoever takes in all events knows the locks at last, whatever the bus loses, repeats, delays or invents', async () => {
   const step = fc.record({
-    what: fc.constantFrom('acquire', 'acquire', 'overwrite', 'overwrite', 'release', 'release', 'listen', 'reconnect', 'restart', 'cut', 'lie'),
+    what: fc.constantFrom(
+      'acquire',
+      'acquire',
+      'overwrite',
+      'overwrite',
+      'release',
+      'release',
+      'listen',
+      'reconnect',
+      'restart',
+      'cut',
+      'lie'
+    ),
     fieldName: fc.constantFrom('a', 'b', 'c'),
     id: fc.constantFrom('1', '2'),
     uid: fc.constantFrom('7', '8'),
     index: fc.nat(1)
   })
   const share = fc.constantFrom(0, 0.3, 0.9)
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.record({ lost: share, twice: share, late: share, foreign: share }), fc.integer(), async (steps, faults, seed) => {
-    const store = memoryStore()
-    const hub = createHub({ ...faults, random: randomOf(seed) })
-    const create = () => open(store, hub, { pollMs: 1, noticedPollMs: 20 })
-    const instances = [create(), create()]
-    const closed: Array<() => void> = []
-    const entities = [at('1'), at('2')]
-    let known = new Map<string, LockView>()
-    let lastEventId: string | undefined
-    const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
-    let watcher = await instances[0]!.locks.feed.watch(entities)
-    /** Takes events in until the watcher leaves. */
-    async function listen (from: Watcher): Promise<void> {
-      const batch = await from.next()
-      if (from !== watcher || !batch) return
-      for (const event of batch) {
-        if (event.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
-        else if (event.event === 'locked') known.set(nameOf(event.lock), event.lock)
-        else if (event.event === 'released') known.delete(nameOf(event.lock))
-        if ('id' in event) lastEventId = event.id
-      }
-      return listen(from)
-    }
-    let listening = listen(watcher)
-    const present = async () => JSON.stringify((await instances[0]!.locks.view(entities)).map((lock) => [nameOf(lock), lock]).sort())
-    const isKnown = async () => JSON.stringify([...known].sort()) === await present()
-    try {
-      for (const { what, fieldName, id, uid, index } of steps) {
-        const { locks } = instances[index]!
-        if (what === 'listen') await sleep(1)
-        else if (what === 'release') await locks.release(at(id), { uid })
-        else if (what === 'acquire' || what === 'overwrite') await locks[what](at(id), { fieldName, userData: { uid } })
-        else if (what === 'cut') hub.cut(index === 0)
-        else if (what === 'lie') hub.deliver(told({ id, fields: [{ fieldName, ...index === 0 && { lock: lie } }] }))
-        else {
-          watcher.leave()
-          await listening
-          if (what === 'restart') {
-            closed.push(instances[index]!.close)
-            instances[index] = create()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 30 }),
+      fc.record({ lost: share, twice: share, late: share, foreign: share }),
+      fc.integer(),
+      async (steps, faults, seed) => {
+        const store = memoryStore()
+        const hub = createHub({ ...faults, random: randomOf(seed) })
+        const create = () => open(store, hub, { pollMs: 1, noticedPollMs: 20 })
+        const instances = [create(), create()]
+        const closed: Array<() => void> = []
+        const entities = [at('1'), at('2')]
+        let known = new Map<string, LockView>()
+        let lastEventId: string | undefined
+        const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
+        let watcher = await instances[0]!.locks.feed.watch(entities)
+        /** Takes events in until the watcher leaves. */
+        async function listen(from: Watcher): Promise<void> {
+          const batch = await from.next()
+          if (from !== watcher || !batch) return
+          for (const event of batch) {
+            if (event.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
+            else if (event.event === 'locked') known.set(nameOf(event.lock), event.lock)
+            else if (event.event === 'released') known.delete(nameOf(event.lock))
+            if ('id' in event) lastEventId = event.id
           }
-          watcher = await instances[index]!.locks.feed.watch(entities, { lastEventId })
-          listening = listen(watcher)
+          return listen(from)
+        }
+        let listening = listen(watcher)
+        const present = async () => JSON.stringify((await instances[0]!.locks.view(entities)).map((lock) => [nameOf(lock), lock]).sort())
+        const isKnown = async () => JSON.stringify([...known].sort()) === (await present())
+        try {
+          for (const { what, fieldName, id, uid, index } of steps) {
+            const { locks } = instances[index]!
+            if (what === 'listen') await sleep(1)
+            else if (what === 'release') await locks.release(at(id), { uid })
+            else if (what === 'acquire' || what === 'overwrite') await locks[what](at(id), { fieldName, userData: { uid } })
+            else if (what === 'cut') hub.cut(index === 0)
+            else if (what === 'lie') hub.deliver(told({ id, fields: [{ fieldName, ...(index === 0 && { lock: lie }) }] }))
+            else {
+              watcher.leave()
+              await listening
+              if (what === 'restart') {
+                closed.push(instances[index]!.close)
+                instances[index] = create()
+              }
+              watcher = await instances[index]!.locks.feed.watch(entities, { lastEventId })
+              listening = listen(watcher)
+            }
+          }
+          // What came late on the bus may be shown once more, until the next read.
+          let held = 0
+          for (const end = performance.now() + 9000; performance.now() < end && held < 3;) {
+            held = (await isKnown()) ? held + 1 : 0
+            await sleep(10)
+          }
+          return held === 3
+        } finally {
+          hub.close()
+          for (const close of [...closed, ...instances.map(({ close }) => close)]) close()
+          await listening
         }
       }
-      // What came late on the bus may be shown once more, until the next read.
-      let held = 0
-      for (const end = performance.now() + 9000; performance.now() < end && held < 3;) {
-        held = await isKnown() ? held + 1 : 0
-        await sleep(10)
-      }
-      return held === 3
-    } finally {
-      hub.close()
-      for (const close of [...closed, ...instances.map(({ close }) => close)]) close()
-      await listening
-    }
-  }), { numRuns: runs(100), timeout: 12_000 })
+    ),
+    { numRuns: runs(100), timeout: 12_000 }
+  )
 })
 
 t.test('while another instance is cut off from the bus, its writes are found as without one', async (t) => {
@@ -357,6 +432,6 @@ t.test('while another instance is cut off from the bus, its writes are found as 
   }
 })
 
-async function until (isTrue: () => boolean): Promise<void> {
+async function until(isTrue: () => boolean): Promise<void> {
   for (const end = performance.now() + 10_000; !isTrue() && performance.now() < end;) await sleep(2)
 }

@@ -23,22 +23,33 @@ t.test('who watches hears who asks, newcomers too, and when that is over', async
   const locks = instance(t, store)
   await locks.acquire(node, { fieldName: 'title', userData: ada, payload: 'Harbour' })
   const watcher = await locks.feed.watch([node])
-  const { id } = await take(watcher) as FeedEvent & { id: string }
+  const { id } = (await take(watcher)) as FeedEvent & { id: string }
   t.match(await locks.petitions.file(node, { fieldName: 'title', userData: bob }), { outcome: 'petitioned', until: Number })
-  const asked = await take(watcher) as FeedEvent & { id: string }
+  const asked = (await take(watcher)) as FeedEvent & { id: string }
   t.match(asked, { event: 'requested', petition: { entityType: 'node', entityId: '1', fieldName: 'title', userData: bob, until: Number } })
   t.not(asked.id, id)
 
   const late = await locks.feed.watch([node])
-  t.match(await late.next(), [{ event: 'snapshot', id: '', locks: [{ fieldName: 'title' }] }, { event: 'requested', id: asked.id }])
-  t.match(await locks.list(node), { Items: [{ fieldName: 'title', userData: ada, payload: 'Harbour' }], Count: 1, ScannedCount: 1 }, 'no list of locks has it')
+  t.match(await late.next(), [
+    { event: 'snapshot', id: '', locks: [{ fieldName: 'title' }] },
+    { event: 'requested', id: asked.id }
+  ])
+  t.match(
+    await locks.list(node),
+    { Items: [{ fieldName: 'title', userData: ada, payload: 'Harbour' }], Count: 1, ScannedCount: 1 },
+    'no list of locks has it'
+  )
   t.match(await locks.drafts.list(node), { Count: 0 })
 
   await locks.petitions.withdraw(node, { fieldName: 'title', uid: '9' })
   await locks.petitions.withdraw(node, { fieldName: 'body' })
   await t.rejects(locks.petitions.withdraw(node, {}), { code: 'BAD_REQUEST' })
   await locks.petitions.withdraw(node, { uid: '8' })
-  t.match(await take(watcher), { event: 'requested', id, petition: { fieldName: 'title', userData: bob, until: 0 } }, 'the state is that of before')
+  t.match(
+    await take(watcher),
+    { event: 'requested', id, petition: { fieldName: 'title', userData: bob, until: 0 } },
+    'the state is that of before'
+  )
   t.match(await locks.list(node, { fieldName: 'title' }), { Count: 1 }, 'nothing was taken from the holder')
 })
 
@@ -71,7 +82,16 @@ t.test('a request ends after a minute by the clock of the store, also while this
   let now = 1_767_225_600_000
   let isAway = false
   const store = memoryStore()
-  const locks = instance(t, { send: async (command) => { if (isAway) throw Object.assign(new Error('away'), { name: 'TimeoutError' }); return store.send(command) } }, { now: () => now })
+  const locks = instance(
+    t,
+    {
+      send: async (command) => {
+        if (isAway) throw Object.assign(new Error('away'), { name: 'TimeoutError' })
+        return store.send(command)
+      }
+    },
+    { now: () => now }
+  )
   await locks.acquire(node, { fieldName: 'title', userData: ada })
   await locks.petitions.file(node, { fieldName: 'title', userData: bob })
   now += 59_950
@@ -106,7 +126,11 @@ t.test('so many may ask for a field, and for an entity, and all who ask at once 
   const ask = (fieldName: string, uid: string) => locks.petitions.file(node, { fieldName, userData: { uid } })
   await Promise.all(['1', '2', '3', '4', '5'].map((uid) => ask('a', uid)))
   await ask('a', '5')
-  await t.rejects(ask('a', '6'), { code: 'TOO_MANY_REQUESTS', message: /^5 users already ask for this field, the most allowed; try again in \d+ s$/, headers: { 'retry-after': /^\d+$/ } })
+  await t.rejects(ask('a', '6'), {
+    code: 'TOO_MANY_REQUESTS',
+    message: /^5 users already ask for this field, the most allowed; try again in \d+ s$/,
+    headers: { 'retry-after': /^\d+$/ }
+  })
   for (const fieldName of ['b', 'c', 'd']) for (const uid of ['1', '2', '3', '4', '5']) await ask(fieldName, uid)
   await t.rejects(ask('e', '1'), { code: 'TOO_MANY_REQUESTS', message: /^20 users already ask for fields of this entity/ })
   await locks.petitions.withdraw(node, { fieldName: 'a' })
@@ -116,7 +140,10 @@ t.test('so many may ask for a field, and for an entity, and all who ask at once 
 t.test('a record that changes all the time is given up, not written over', async (t) => {
   const locks = instance(t, contestedStore('petitions'))
   await locks.acquire(node, { fieldName: 'title', userData: ada })
-  await t.rejects(locks.petitions.file(node, { fieldName: 'title', userData: bob }), { code: 'STORE_UNAVAILABLE', headers: { 'retry-after': '1' } })
+  await t.rejects(locks.petitions.file(node, { fieldName: 'title', userData: bob }), {
+    code: 'STORE_UNAVAILABLE',
+    headers: { 'retry-after': '1' }
+  })
 })
 
 t.test('by a bus other instances are told at once', async (t) => {
@@ -125,7 +152,15 @@ t.test('by a bus other instances are told at once', async (t) => {
   const [here, there] = [0, 1].map(() => {
     const bus = createBus({ wire: hub.wire(), beatMs: NEVER })
     const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
-    const locks = instance(t, store, { feed: { pollMs: NEVER, noticedPollMs: NEVER, heartbeatMs: NEVER, restMs: 0, notices: { isUp: bus.isUp, hearsAll: bus.hearsAll, tell } } })
+    const locks = instance(t, store, {
+      feed: {
+        pollMs: NEVER,
+        noticedPollMs: NEVER,
+        heartbeatMs: NEVER,
+        restMs: 0,
+        notices: { isUp: bus.isUp, hearsAll: bus.hearsAll, tell }
+      }
+    })
     bus.start()
     t.teardown(bus.close)
     return locks
@@ -142,7 +177,10 @@ t.test('by a bus other instances are told at once', async (t) => {
 
 t.test('without one they are told by their next read, over HTTP', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
-  const [here, there] = [await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' }), await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' })]
+  const [here, there] = [
+    await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' }),
+    await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' })
+  ]
   const path = '/api/cloud/data-state/node/1'
   const ask = () => here.inject({ method: 'POST', url: `${path}/requests`, body: { fieldName: 'title', userData: { ...bob, more: 1 } } })
   const unheld = await ask()
@@ -153,7 +191,11 @@ t.test('without one they are told by their next read, over HTTP', async (t) => {
   t.match(await next(), { event: 'snapshot' })
   const asked = await ask()
   t.strictSame([asked.statusCode, asked.json()], [202, { success: true }])
-  t.match(await next(), { event: 'requested', id: /./, data: { entityType: 'node', entityId: '1', fieldName: 'title', userData: bob, until: Number } })
+  t.match(await next(), {
+    event: 'requested',
+    id: /./,
+    data: { entityType: 'node', entityId: '1', fieldName: 'title', userData: bob, until: Number }
+  })
   const withdrawn = await here.inject({ method: 'DELETE', url: `${path}/requests?fieldName=title&uid=8` })
   t.strictSame([withdrawn.statusCode, withdrawn.json()], [200, { success: true }])
   t.match(await next(), { event: 'requested', data: { until: 0 } })
@@ -165,8 +207,10 @@ t.test('who is known asks and withdraws for himself, an administrator withdraws 
   const [anna, ben, root] = [bearer({ sub: '7', name: 'Anna' }), bearer({ sub: '8', name: 'Ben' }), bearer({ sub: '1', name: 'Root' })]
   const path = '/api/cloud/data-state/node/1'
   await app.inject({ method: 'POST', url: path, headers: anna, body: { fieldName: 'title' } })
-  const ask = async (headers: Record<string, string>, body: object = {}) => (await app.inject({ method: 'POST', url: `${path}/requests`, headers, body: { fieldName: 'title', ...body } })).statusCode
-  const withdraw = async (headers: Record<string, string>, uid = '') => (await app.inject({ method: 'DELETE', url: `${path}/requests?fieldName=title${uid && `&uid=${uid}`}`, headers })).statusCode
+  const ask = async (headers: Record<string, string>, body: object = {}) =>
+    (await app.inject({ method: 'POST', url: `${path}/requests`, headers, body: { fieldName: 'title', ...body } })).statusCode
+  const withdraw = async (headers: Record<string, string>, uid = '') =>
+    (await app.inject({ method: 'DELETE', url: `${path}/requests?fieldName=title${uid && `&uid=${uid}`}`, headers })).statusCode
   t.strictSame([await ask(ben), await ask(ben, { userData: { uid: '9' } }), await ask(anna)], [202, 403, 409])
   t.strictSame([await withdraw(anna, '8'), await withdraw(ben), await withdraw(root, '8'), await withdraw(root)], [403, 200, 200, 200])
 })

@@ -9,10 +9,11 @@ const UIDS = 200
 const options = { table: 'DataState', environment: 'race' }
 
 /** How many of 200 users, all at once, were told that a free lock is theirs. */
-async function winners (locks: Locks, round: number): Promise<number> {
-  const outcomes = await Promise.all(Array.from({ length: UIDS }, (_, uid) =>
-    locks.acquire({ type: 'node', id: String(round) }, { fieldName: 'title', userData: { uid } })))
-  const holders = new Set(outcomes.map((result) => result.outcome === 'held' ? result.lock.userData.uid : 'me'))
+async function winners(locks: Locks, round: number): Promise<number> {
+  const outcomes = await Promise.all(
+    Array.from({ length: UIDS }, (_, uid) => locks.acquire({ type: 'node', id: String(round) }, { fieldName: 'title', userData: { uid } }))
+  )
+  const holders = new Set(outcomes.map((result) => (result.outcome === 'held' ? result.lock.userData.uid : 'me')))
   // All who lost were shown the same holder.
   return holders.size > 2 ? NaN : outcomes.filter(({ outcome }) => outcome === 'acquired').length
 }
@@ -34,7 +35,7 @@ t.test('the same race without the condition is lost: that it finds more than one
   const { client, close } = bareClient(endpoint)
   t.teardown(close)
   const unconditional = {
-    send (command: PutCommand) {
+    send(command: PutCommand) {
       const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues, ...input } = command.input
       return client.send({ input } as PutCommand)
     }
@@ -57,17 +58,27 @@ for (const engine of engineNames) {
       const fieldNames = Array.from({ length: 9 }, (_, index) => `field_${index}`)
       const locks = createLocks({ table: 'DataState', environment: 'test', client })
       for (const fieldName of fieldNames) {
-        await locks.overwrite({ type: 'node', id: 'large' }, { fieldName, userData: { uid: '7' }, payload: fieldName.repeat(300_000 / fieldName.length) })
+        await locks.overwrite(
+          { type: 'node', id: 'large' },
+          { fieldName, userData: { uid: '7' }, payload: fieldName.repeat(300_000 / fieldName.length) }
+        )
       }
-      const first = await client.send(new QueryCommand({
-        TableName: 'DataState', KeyConditionExpression: 'env_entityType_entityId = :key', ExpressionAttributeValues: { ':key': 'test-node-large' }
-      }))
+      const first = await client.send(
+        new QueryCommand({
+          TableName: 'DataState',
+          KeyConditionExpression: 'env_entityType_entityId = :key',
+          ExpressionAttributeValues: { ':key': 'test-node-large' }
+        })
+      )
       t.ok(first.LastEvaluatedKey, 'the store gives it in pages')
       const reply = await app.inject('/api/cloud/data-state/node/large')
       const { data } = reply.json()
       t.ok(reply.body.length > 2_500_000)
       t.strictSame(Object.keys(data), ['Items', 'Count', 'ScannedCount'])
-      t.strictSame(data.Items.map(({ fieldName, payload }: Record<string, string>) => [fieldName, payload!.length]), fieldNames.map((name) => [name, Math.floor(300_000 / 7) * 7]))
+      t.strictSame(
+        data.Items.map(({ fieldName, payload }: Record<string, string>) => [fieldName, payload!.length]),
+        fieldNames.map((name) => [name, Math.floor(300_000 / 7) * 7])
+      )
       t.equal(data.Count, 9)
       t.ok(data.ScannedCount >= 9, 'dynoxide counts the record at a page border twice')
       t.match((await app.inject('/api/cloud/data-state/node/large?excludeUid=7')).json().data, { Items: [], Count: 0 })
@@ -77,7 +88,9 @@ for (const engine of engineNames) {
       const app = await build(t, { DYNAMODB_ENDPOINT: endpoint })
       const fieldNames = Array.from({ length: 60 }, (_, index) => `field_${String(index).padStart(2, '0')}`)
       const url = '/api/cloud/data-state/node/full'
-      await Promise.all(fieldNames.map((fieldName) => app.inject({ method: 'POST', url, body: { fieldName, userData: { uid: '7' }, payload: 'of 7' } })))
+      await Promise.all(
+        fieldNames.map((fieldName) => app.inject({ method: 'POST', url, body: { fieldName, userData: { uid: '7' }, payload: 'of 7' } }))
+      )
       t.equal((await app.inject(url)).json().data.Count, 60)
 
       // The takeover comes between the query and the delete of its field, wherever the store's scheduling lets it.
@@ -97,8 +110,10 @@ for (const engine of engineNames) {
       const locks = createLocks({
         ...options,
         client: {
-          async send (command: PutCommand) {
-            if (command.constructor.name === 'DeleteCommand' && deletes++ === 0) await plain.overwrite(url, { fieldName: 'b', userData: { uid: '8' } })
+          async send(command: PutCommand) {
+            if (command.constructor.name === 'DeleteCommand' && deletes++ === 0) {
+              await plain.overwrite(url, { fieldName: 'b', userData: { uid: '8' } })
+            }
             return client.send(command)
           }
         } as unknown as DynamoDBDocumentClient

@@ -19,7 +19,9 @@ t.test('with LOCK_REFUSED_STATUS=200 only the status of "Field is locked by anot
     const { date: _, 'x-request-id': __, ...rest } = reply.headers
     return { status: reply.statusCode, headers: rest, body: reply.json() }
   }
-  const attempts: Array<[what: string, method: 'POST' | 'PUT' | 'DELETE', headers: Record<string, string>, payload: object | undefined, status: number]> = [
+  const attempts: Array<
+    [what: string, method: 'POST' | 'PUT' | 'DELETE', headers: Record<string, string>, payload: object | undefined, status: number]
+  > = [
     ['a held field', 'POST', {}, { fieldName: 'title', userData: ben, payload: 'his' }, 423],
     ['another state than that of If-Match', 'PUT', { 'if-match': '"other"' }, { fieldName: 'title', userData: ben }, 412],
     ["the user's other tab", 'POST', { 'if-none-match': '*' }, { fieldName: 'title', userData: ada }, 412],
@@ -40,9 +42,17 @@ t.test('with LOCK_REFUSED_STATUS=200 the client fails as ever, and the documenta
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const field = { type: 'node', id: '42', fieldName: 'title' }
   const held = await createClient({ url: address, user: ada }).locks.acquire(field)
-  t.match(await failureOf(createClient({ url: address, user: ben }).locks.acquire(field)), { status: 200, code: 'FIELD_LOCKED', passes: false, lock: { userData: ada } })
+  t.match(await failureOf(createClient({ url: address, user: ben }).locks.acquire(field)), {
+    status: 200,
+    code: 'FIELD_LOCKED',
+    passes: false,
+    lock: { userData: ada }
+  })
   await held.release()
 
   const { post } = (await app.inject('/docs/json')).json().paths['/api/cloud/data-state/{type}/{id}']
-  t.strictSame([post.responses['423'], Object.keys(post.responses['200'].content['application/json'].examples)], [undefined, ['yours', 'held']])
+  t.strictSame(
+    [post.responses['423'], Object.keys(post.responses['200'].content['application/json'].examples)],
+    [undefined, ['yours', 'held']]
+  )
 })

@@ -6,16 +6,28 @@ import { fails, say, startFakeEngine, works, type Script } from './fixtures/fake
 const url = '/api/cloud/data-state/node/1'
 const body = { fieldName: 'title', userData: { uid: '7' }, payload: 'SECRET-PAYLOAD' }
 const calls = [
-  { method: 'POST', url, body }, { method: 'PUT', url, body }, { method: 'GET', url }, { method: 'GET', url: `${url}?fieldName=title` },
-  { method: 'DELETE', url: `${url}?fieldName=title` }, { method: 'DELETE', url: `${url}?uid=7` },
-  { method: 'POST', url: `${url}/release`, body: { uid: '7' } }, { method: 'GET', url: `${url}/drafts?uid=7` }, { method: 'DELETE', url: `${url}/drafts?uid=7` }
+  { method: 'POST', url, body },
+  { method: 'PUT', url, body },
+  { method: 'GET', url },
+  { method: 'GET', url: `${url}?fieldName=title` },
+  { method: 'DELETE', url: `${url}?fieldName=title` },
+  { method: 'DELETE', url: `${url}?uid=7` },
+  { method: 'POST', url: `${url}/release`, body: { uid: '7' } },
+  { method: 'GET', url: `${url}/drafts?uid=7` },
+  { method: 'DELETE', url: `${url}/drafts?uid=7` }
 ] as const
 
-const unavailable = { name: 'ServiceUnavailableError', code: 'STORE_UNAVAILABLE', message: 'The lock store cannot be reached or is too slow; try again' }
+const unavailable = {
+  name: 'ServiceUnavailableError',
+  code: 'STORE_UNAVAILABLE',
+  message: 'The lock store cannot be reached or is too slow; try again'
+}
 const failed = { name: 'InternalServerError', code: 'STORE_FAILED', message: 'The lock store could not do what was asked' }
 
 const never: Script = () => {}
-const hangsUp: Script = (_operation, _input, response) => { response.destroy() }
+const hangsUp: Script = (_operation, _input, response) => {
+  response.destroy()
+}
 const html: Script = (_operation, _input, response) => say(response, 200, '<html>SECRET</html>')
 const halfAnAnswer: Script = (_operation, _input, response) => {
   response.writeHead(200, { 'content-length': '100' })
@@ -49,20 +61,27 @@ t.test('a store that fails is answered for, nothing of it shown, and the next re
     stores.push({ group, engine, app: await build(t, { DYNAMODB_ENDPOINT: engine.endpoint }) })
   }
   t.jobs = stores.length
-  await Promise.all(stores.map(({ group, engine, app }) => t.test(`a store that ${group.map(([what]) => what).join(', ')}`, async (t) => {
-    for (const [what, script, error] of group) {
-      engine.script = script
-      await Promise.all(calls.map((call) => answersFor(t, app, call, error)))
-      await t.rejects(app.probes.get('store')!(), { message: /^The lock store/ }, what)
+  await Promise.all(
+    stores.map(({ group, engine, app }) =>
+      t.test(`a store that ${group.map(([what]) => what).join(', ')}`, async (t) => {
+        for (const [what, script, error] of group) {
+          engine.script = script
+          await Promise.all(calls.map((call) => answersFor(t, app, call, error)))
+          await t.rejects(app.probes.get('store')!(), { message: /^The lock store/ }, what)
 
-      engine.script = works
-      for (const call of calls) t.match((await app.inject(call)).json(), { success: true }, `${call.method} works again`)
-      await t.resolves(app.probes.get('store')!())
-    }
-  })))
+          engine.script = works
+          for (const call of calls) t.match((await app.inject(call)).json(), { success: true }, `${call.method} works again`)
+          await t.resolves(app.probes.get('store')!())
+        }
+      })
+    )
+  )
 })
 
-for (const [what, endpoint] of [['nothing listens', 'http://127.0.0.1:9'], ['the name is unknown', 'http://store.invalid']] as const) {
+for (const [what, endpoint] of [
+  ['nothing listens', 'http://127.0.0.1:9'],
+  ['the name is unknown', 'http://store.invalid']
+] as const) {
   t.test(`a store where ${what} is answered for`, async (t) => {
     const app = await build(t, { DYNAMODB_ENDPOINT: endpoint })
     await Promise.all(calls.map((call) => answersFor(t, app, call, unavailable)))
@@ -72,7 +91,10 @@ for (const [what, endpoint] of [['nothing listens', 'http://127.0.0.1:9'], ['the
 t.test('a failure of the store is one line in the log, which names the cause and shows no text of a lock', async (t) => {
   const engine = await startFakeEngine(t)
   const { app, logged } = await buildLogged(t, { DYNAMODB_ENDPOINT: engine.endpoint })
-  for (const [name, cause] of [['ValidationException', /SECRET-MESSAGE/], ['ThrottlingException', /SECRET-MESSAGE/]] as const) {
+  for (const [name, cause] of [
+    ['ValidationException', /SECRET-MESSAGE/],
+    ['ThrottlingException', /SECRET-MESSAGE/]
+  ] as const) {
     engine.script = fails(name)
     logged()
     const replies = await Promise.all(calls.map((call, index) => app.inject({ ...call, headers: { 'x-request-id': `call-${index}` } })))
@@ -96,9 +118,13 @@ t.test('a query that is answered without Items is a failure of the store', async
 t.test('one throttled or lost attempt is made good by another', async (t) => {
   const engine = await startFakeEngine(t)
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
-  for (const [first, attempts] of [[fails('ThrottlingException'), ['PutItem', 'PutItem']], [fails('InternalServerError', 500), ['PutItem', 'PutItem', 'PutItem']], [hangsUp, ['PutItem', 'PutItem', 'PutItem']]] as const) {
+  for (const [first, attempts] of [
+    [fails('ThrottlingException'), ['PutItem', 'PutItem']],
+    [fails('InternalServerError', 500), ['PutItem', 'PutItem', 'PutItem']],
+    [hangsUp, ['PutItem', 'PutItem', 'PutItem']]
+  ] as const) {
     engine.operations.length = 0
-    engine.script = (...args) => engine.operations.length === 1 ? first(...args) : works(...args)
+    engine.script = (...args) => (engine.operations.length === 1 ? first(...args) : works(...args))
     t.match((await app.inject(calls[0])).json(), { success: true })
     t.strictSame(engine.operations, attempts, 'where its outcome is not known a tombstone keeps the first off')
   }
@@ -109,10 +135,20 @@ t.test('POST asks once, and learns the holder without another request where the 
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
   await app.inject(calls[0])
   t.strictSame(engine.operations.splice(0), ['PutItem'])
-  const item = { env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: 'title' }, timestamp: { N: '12345678901234567890' }, userData: { M: { uid: { S: '8' } } }, payload: { S: 'SECRET' } }
+  const item = {
+    env_entityType_entityId: { S: 'test-article-42' },
+    fieldName: { S: 'title' },
+    timestamp: { N: '12345678901234567890' },
+    userData: { M: { uid: { S: '8' } } },
+    payload: { S: 'SECRET' }
+  }
   engine.script = (_operation, input, response) => {
     t.equal(input['ReturnValuesOnConditionCheckFailure'], 'ALL_OLD')
-    say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'The conditional request failed', Item: item })
+    say(response, 400, {
+      __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException',
+      message: 'The conditional request failed',
+      Item: item
+    })
   }
   const reply = await app.inject(calls[0])
   t.equal(reply.statusCode, 423)
@@ -125,7 +161,7 @@ t.test('POST tries again when the holder is gone before it can be read, but not 
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
   const refuse = fails('ConditionalCheckFailedException')
   let refusals = 1
-  engine.script = (...args) => args[0] === 'PutItem' && refusals-- > 0 ? refuse(...args) : works(...args)
+  engine.script = (...args) => (args[0] === 'PutItem' && refusals-- > 0 ? refuse(...args) : works(...args))
   t.match((await app.inject(calls[0])).json(), { success: true })
   t.strictSame(engine.operations.splice(0), ['PutItem', 'GetItem', 'PutItem'])
 
@@ -133,7 +169,11 @@ t.test('POST tries again when the holder is gone before it can be read, but not 
   const reply = await app.inject(calls[0])
   t.equal(reply.statusCode, 503)
   t.equal(reply.headers['retry-after'], '1')
-  t.match(reply.json(), { success: false, message: 'Error: Server error', error: { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ } })
+  t.match(reply.json(), {
+    success: false,
+    message: 'Error: Server error',
+    error: { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ }
+  })
   t.ok(engine.operations.length <= 400, `${engine.operations.length} requests`)
 })
 
@@ -181,15 +221,18 @@ t.test('DELETE names the fields it could not delete, and a second call finishes 
   t.ok(engine.operations.length < 1 + 20 + 3 * 20, 'once it is throttled the rest is not tried')
 
   broken = {
-    field_25: (...args) => args[0] === 'GetItem'
-      ? say(args[2], 200, { Item: { env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: 'field_25' }, userData: { M: { uid: { S: '8' } } } } })
-      : fails('ConditionalCheckFailedException')(...args)
+    field_25: (...args) =>
+      args[0] === 'GetItem'
+        ? say(args[2], 200, {
+            Item: { env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: 'field_25' }, userData: { M: { uid: { S: '8' } } } }
+          })
+        : fails('ConditionalCheckFailedException')(...args)
   }
   t.strictSame((await app.inject(calls[5])).json(), { success: true }, 'a field taken over meanwhile is no failure')
   t.strictSame([...locked], ['field_25'])
 })
 
-async function answersFor (t: Test, app: FastifyInstance, call: typeof calls[number], error: object): Promise<void> {
+async function answersFor(t: Test, app: FastifyInstance, call: (typeof calls)[number], error: object): Promise<void> {
   const started = performance.now()
   const reply = await app.inject(call)
   const took = performance.now() - started

@@ -21,7 +21,7 @@ import { startUncheckedEngine } from './fixtures/unchecked-engine.ts'
 /** How long things go wrong, in all; CHAOS_SECONDS=1200 for a long run. */
 const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 60)
 /** Half of it for each of two engines. */
-const MS = SECONDS * 1000 / (hasDynoxide ? 2 : 1)
+const MS = (SECONDS * 1000) / (hasDynoxide ? 2 : 1)
 /** How long a twin may take until it shows what it lacks, in milliseconds. */
 const TWIN_MS = 90_000
 
@@ -43,11 +43,17 @@ const LEASE_TOLERANCE_MS = 2500
 const needsDynoxide = { skip: hasDynoxide ? false : 'dynoxide comes for Linux on x64 alone' } as const
 
 /** A save that was answered 200, and the time in which it ran. */
-interface Saved { title: string, from: number }
+interface Saved {
+  title: string
+  from: number
+}
 
 /** What a proxy before the store says, with a time of its own. */
-function lie (): ProxyAnswer {
-  const headers = { 'content-type': 'text/html', date: new Date(Date.now() + STEPS[Math.floor(Math.random() * STEPS.length)]!).toUTCString() }
+function lie(): ProxyAnswer {
+  const headers = {
+    'content-type': 'text/html',
+    date: new Date(Date.now() + STEPS[Math.floor(Math.random() * STEPS.length)]!).toUTCString()
+  }
   return { status: 503, headers, body: '<html>Service Unavailable</html>' }
 }
 
@@ -82,8 +88,11 @@ interface Findings {
 }
 
 /** Three instances, one of which is killed again and again, before a CMS: whether what editors were told is what was done. */
-async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async () => {}, envOf = () => ({}), isEnough = () => false }: Chaos): Promise<Findings> {
-  const patches: Array<{ title: string, at: number }> = []
+async function chaos(
+  t: Test,
+  { endpoint, ms, isCalm = false, disturb = async () => {}, envOf = () => ({}), isEnough = () => false }: Chaos
+): Promise<Findings> {
+  const patches: Array<{ title: string; at: number }> = []
   const now = Date.now()
   // Drupal itself tells two saves apart only where seconds lie between them.
   const cms = await startHostileCms(t, { now: () => now })
@@ -108,11 +117,20 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   let lies = 0
   const engines = isCalm
     ? []
-    : await Promise.all(writes.map((counts) => startEngineProxy(t, endpoint, (command, body) => {
-      const second = Math.floor(performance.now() / 1000)
-      if (WRITES.test(command)) counts.set(second, (counts.get(second) ?? 0) + 1)
-      return body
-    }, () => Math.random() < LIES ? [++lies, lie()][1] as ProxyAnswer : undefined)))
+    : await Promise.all(
+        writes.map((counts) =>
+          startEngineProxy(
+            t,
+            endpoint,
+            (command, body) => {
+              const second = Math.floor(performance.now() / 1000)
+              if (WRITES.test(command)) counts.set(second, (counts.get(second) ?? 0) + 1)
+              return body
+            },
+            () => (Math.random() < LIES ? ([++lies, lie()][1] as ProxyAnswer) : undefined)
+          )
+        )
+      )
   const { url, kill } = await startInstances(t, INSTANCES, (index) => ({
     ENVIRONMENT: 'chaos',
     CMS_URL: cms.url,
@@ -129,7 +147,7 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   }))
   const until = performance.now() + ms
   const saved: Saved[] = []
-  const held: Array<{ from: number, to: number }> = []
+  const held: Array<{ from: number; to: number }> = []
   const histories: Call[][] = []
   const odd: string[] = []
   const statuses = new Map<number, number>()
@@ -137,14 +155,16 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   let hasEnough = false
   const isOver = () => performance.now() > until || (hasEnough ||= isEnough(findings()))
 
-  function findings (): Findings {
+  function findings(): Findings {
     const titles = patches.map(({ title }) => title)
     const atOf = new Map(patches.map(({ title, at }) => [title, at]))
     const timesOf = Map.groupBy(titles, (title) => title)
     return {
       notOnce: saved.filter(({ title }) => timesOf.get(title)?.length !== 1).map(({ title }) => title),
       undoing: titles.filter((title, index) => index > 0 && title.split(' ').at(-1) !== titles[index - 1]!.split(' ')[0]),
-      over: saved.filter(({ title, from }) => held.some((lock) => lock.from <= from && atOf.get(title)! <= lock.to)).map(({ title }) => title),
+      over: saved
+        .filter(({ title, from }) => held.some((lock) => lock.from <= from && atOf.get(title)! <= lock.to))
+        .map(({ title }) => title),
       impossible: [],
       together,
       odd
@@ -152,14 +172,17 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   }
 
   /** Each title names the one that it was made from, so a save that undoes another shows in the titles. */
-  async function save (saver: number): Promise<void> {
+  async function save(saver: number): Promise<void> {
     for (let count = 0; !isOver(); count++) {
       const { status, etag, body } = await call(url + EDITION, 'GET')
       if (status !== 200) await sleep(50)
       else {
         const title = `${saver}.${count} after ${String(body.title[0].value).split(' ')[0]}`
         const from = performance.now()
-        const reply = await call(url + EDITION, 'POST', { body: { title: [{ value: title }] }, headers: { 'if-match': etag!, 'x-user-uid': `saver-${saver}` } })
+        const reply = await call(url + EDITION, 'POST', {
+          body: { title: [{ value: title }] },
+          headers: { 'if-match': etag!, 'x-user-uid': `saver-${saver}` }
+        })
         statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1)
         if (reply.status === 200) saved.push({ title, from })
         await sleep(Math.random() * 100)
@@ -167,13 +190,15 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     }
   }
 
-  async function lock (): Promise<void> {
+  async function lock(): Promise<void> {
     while (!isOver()) {
       const sentAt = Date.now()
       const { status, expires } = await call(url + LOCKS, 'POST', { body: { fieldName: 'title', userData: { uid: 'locker' } } })
       const from = performance.now()
       const [earliest, latest] = [sentAt, Date.now()].map((at) => at + LEASE_SECONDS * 1000)
-      if (status === 200 && !isCalm && (expires < earliest! - LEASE_TOLERANCE_MS || expires > latest! + LEASE_TOLERANCE_MS)) odd.push(`${expires - latest!} ms`)
+      if (status === 200 && !isCalm && (expires < earliest! - LEASE_TOLERANCE_MS || expires > latest! + LEASE_TOLERANCE_MS)) {
+        odd.push(`${expires - latest!} ms`)
+      }
       // Where nothing else goes wrong, long enough for a save on a slow machine.
       await sleep(Math.random() * (isCalm ? 4000 : 400))
       if (status === 200) held.push({ from, to: performance.now() })
@@ -182,11 +207,11 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     }
   }
 
-  async function lockOthers (): Promise<void> {
+  async function lockOthers(): Promise<void> {
     while (!isOver()) histories.push(await lockHistory(`${url}/api/cloud/data-state/node/${1000 + histories.length}`))
   }
 
-  async function stepClocks (): Promise<void> {
+  async function stepClocks(): Promise<void> {
     while (!isOver()) {
       await sleep(1000 + Math.random() * 3000)
       const index = Math.floor(Math.random() * INSTANCES)
@@ -195,7 +220,7 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     }
   }
 
-  async function killInstances (): Promise<void> {
+  async function killInstances(): Promise<void> {
     while (!isOver()) {
       await sleep(1000 + Math.random() * 4000)
       await kill(Math.floor(Math.random() * INSTANCES))
@@ -204,7 +229,7 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     }
   }
 
-  async function disturbBus (): Promise<void> {
+  async function disturbBus(): Promise<void> {
     while (!isOver()) {
       await sleep(1000 + Math.random() * 4000)
       if (Math.random() < 0.5) {
@@ -223,7 +248,7 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   }
 
   /** The locks as a stream tells them that is opened again whenever it ends. */
-  async function watch (): Promise<() => Promise<string[]>> {
+  async function watch(): Promise<() => Promise<string[]>> {
     const locks = new Set<string>()
     const isDone = Promise.withResolvers<string[]>()
     let wanted: string | undefined
@@ -258,11 +283,22 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     return findings()
   }
   const watchers = await Promise.all([1, 2, 3].map(watch))
-  await Promise.all([...Array.from({ length: SAVERS }, (_, saver) => save(saver)), lock(), lockOthers(), killInstances(), disturbBus(), stepClocks()])
+  await Promise.all([
+    ...Array.from({ length: SAVERS }, (_, saver) => save(saver)),
+    lock(),
+    lockOthers(),
+    killInstances(),
+    disturbBus(),
+    stepClocks()
+  ])
   const calls = histories.flat()
-  t.comment(`${saved.length} saves acknowledged of ${[...statuses.values()].reduce((sum, count) => sum + count, 0)}, ${patches.length} carried out, ${held.length} locks held, ${histories.length} histories of locks with ${calls.length} calls, ${calls.filter(({ outcome }) => !outcome).length} of them unanswered; ${JSON.stringify(times)}; answers ${JSON.stringify([...statuses])}`)
+  t.comment(
+    `${saved.length} saves acknowledged of ${[...statuses.values()].reduce((sum, count) => sum + count, 0)}, ${patches.length} carried out, ${held.length} locks held, ${histories.length} histories of locks with ${calls.length} calls, ${calls.filter(({ outcome }) => !outcome).length} of them unanswered; ${JSON.stringify(times)}; answers ${JSON.stringify([...statuses])}`
+  )
   const perSecond = writes.map((counts) => [0, ...counts.values()].sort((one, other) => one - other))
-  t.comment(`${lies} answers with another Date; writes a second of each instance: ${perSecond.map((counts) => `median ${counts.at(counts.length >> 1)}, p99 ${counts.at(Math.floor(counts.length * 0.99))}, most ${counts.at(-1)}`).join('; ')}`)
+  t.comment(
+    `${lies} answers with another Date; writes a second of each instance: ${perSecond.map((counts) => `median ${counts.at(counts.length >> 1)}, p99 ${counts.at(Math.floor(counts.length * 0.99))}, most ${counts.at(-1)}`).join('; ')}`
+  )
   for (const counts of perSecond) t.ok(counts.at(-1)! <= WRITES_MAX, `at most ${WRITES_MAX} writes a second: ${counts.at(-1)}`)
 
   while ((await call(url + LOCKS, 'POST', { body: { fieldName: 'title', userData: { uid: 'last' } } })).status !== 200) await sleep(100)
@@ -270,17 +306,17 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   return { ...findings(), impossible: histories.filter((history) => !fitsOneHolder(history)) }
 }
 
-function isSound (t: Test, { notOnce, undoing, over, impossible, together, odd }: Findings): void {
+function isSound(t: Test, { notOnce, undoing, over, impossible, together, odd }: Findings): void {
   t.strictSame(notOnce, [], 'every acknowledged save was carried out exactly once')
   t.strictSame(undoing, [], 'each was made from what the one before it left')
   t.strictSame(over, [], 'none went over a lock that was held when its ticket was taken')
   t.strictSame(impossible, [], 'the histories of locks fit one holder')
   t.strictSame(together, [], 'no two were at the CMS at once')
-  t.strictSame(odd, [], 'leases end by the store\'s clock')
+  t.strictSame(odd, [], "leases end by the store's clock")
 }
 
 /** An engine that has transactions. */
-async function startStore (t: Test): Promise<string> {
+async function startStore(t: Test): Promise<string> {
   const { endpoint, close } = await startDynoxide()
   t.teardown(close)
   const { client, destroy } = createStore({ region: 'local', endpoint })
@@ -310,13 +346,28 @@ t.test('the same while the engine is killed too', async (t) => {
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, 'DataState')
   destroy()
-  isSound(t, await chaos(t, { endpoint, ms: MS, disturb: async () => { if (Math.random() < 0.3) await start() } }))
+  isSound(
+    t,
+    await chaos(t, {
+      endpoint,
+      ms: MS,
+      disturb: async () => {
+        if (Math.random() < 0.3) await start()
+      }
+    })
+  )
 })
 
 t.test('without tickets saves are lost', needsDynoxide, async (t) => {
   // Tickets of another environment are none to an instance.
   const envOf = (index: number) => ({ ENVIRONMENT: `chaos-${index}`, EDITION_LOCKS: 'off' })
-  const { undoing } = await chaos(t, { endpoint: await startStore(t), ms: TWIN_MS, isCalm: true, envOf, isEnough: ({ undoing }) => undoing.length > 0 })
+  const { undoing } = await chaos(t, {
+    endpoint: await startStore(t),
+    ms: TWIN_MS,
+    isCalm: true,
+    envOf,
+    isEnough: ({ undoing }) => undoing.length > 0
+  })
   t.ok(undoing.length > 0)
 })
 

@@ -22,7 +22,7 @@ const title = (text: string) => ({ title: [{ value: text }] })
  * An edition is looked at through one instance, saved through another, and only then saved through the first, each with
  * the tag that both have read.
  */
-async function race (t: Test, env: Record<string, string>) {
+async function race(t: Test, env: Record<string, string>) {
   // Drupal itself tells two saves apart only where seconds lie between them.
   const now = Date.now()
   const { call, cms } = await openHostile(t, { env, now: () => now })
@@ -40,7 +40,12 @@ async function race (t: Test, env: Record<string, string>) {
   }
   const late = call('POST', path, { body: title('Late'), as: 'editor', headers: { 'if-match': String(etag) } })
   await hasLooked.promise
-  const inTime = await other.inject({ method: 'POST', url: path, headers: { ...basic('editor2'), 'if-match': String(etag) }, payload: title('In time') })
+  const inTime = await other.inject({
+    method: 'POST',
+    url: path,
+    headers: { ...basic('editor2'), 'if-match': String(etag) },
+    payload: title('In time')
+  })
   mayGoOn.resolve()
   const { status, headers } = await late
   const [{ value }] = (await call('GET', path, { as: 'editor' })).body.title
@@ -64,7 +69,8 @@ t.test('a save whose turn has come takes no part in a read that began before', a
   const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
   const insert = (article: number) => ({ operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] })
   const arrange = (article: number) => call('POST', `${path}/articles`, { body: insert(article), as: 'editor' })
-  const arrangeThroughOther = (article: number) => other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })
+  const arrangeThroughOther = (article: number) =>
+    other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })
   t.strictSame([(await arrange(101)).status, (await arrangeThroughOther(102)).statusCode], [200, 200])
 
   const [isSaving, maySave] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -99,7 +105,10 @@ t.test('a save whose turn has come takes no part in a read that began before', a
   mayAnswer.resolve()
   t.strictSame([(await second).status, (await third).status], [200, 200])
   const { body } = await call('GET', path, { as: 'editor' })
-  t.strictSame(body.field_articles.slice(-5).map(({ target_id: id }: { target_id: number }) => id), [101, 102, 103, 104, 105])
+  t.strictSame(
+    body.field_articles.slice(-5).map(({ target_id: id }: { target_id: number }) => id),
+    [101, 102, 103, 104, 105]
+  )
 })
 
 t.test('a save whose turn comes at once has not looked by a read that began before another save', async (t) => {
@@ -111,8 +120,15 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
   const instance = () => {
     const http = createHttp({ url: cms.url, timeoutMs: 60_000 })
     t.teardown(() => http.close())
-    const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn () {} })
-    const turns = createTickets({ client: store, table: 'DataState', environment: 'test', now: () => clock.now, ready: () => undefined, warn: ({ message }) => t.fail(message) })
+    const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn() {} })
+    const turns = createTickets({
+      client: store,
+      table: 'DataState',
+      environment: 'test',
+      now: () => clock.now,
+      ready: () => undefined,
+      warn: ({ message }) => t.fail(message)
+    })
     return createEditions({ site, turns })
   }
   const [one, other] = [instance(), instance()]
@@ -140,7 +156,10 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
   mayAnswer.resolve()
   await Promise.all([arranged, slowRead])
   const { field_articles: articles } = await one.bare(uuid, editor)
-  t.strictSame(articles!.slice(-4).map(({ target_id: article }) => article), [101, 102, 103, 104])
+  t.strictSame(
+    articles!.slice(-4).map(({ target_id: article }) => article),
+    [101, 102, 103, 104]
+  )
 })
 
 for (const seconds of [0, 5]) {
@@ -148,7 +167,11 @@ for (const seconds of [0, 5]) {
     const { endpoint } = await startEngine(t, 'dynalite')
     let now = Date.now()
     const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
-    const arrange = (article: number) => call('POST', `${path}/articles`, { body: { operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] }, as: 'editor' })
+    const arrange = (article: number) =>
+      call('POST', `${path}/articles`, {
+        body: { operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] },
+        as: 'editor'
+      })
     t.equal((await arrange(101)).status, 200)
     let earlier: Said | undefined
     cms.behave = async ({ method, path, query }, honest) => {
@@ -161,7 +184,10 @@ for (const seconds of [0, 5]) {
     t.equal((await arrange(103)).status, 200)
     cms.behave = () => undefined
     const { body } = await call('GET', path, { as: 'editor' })
-    t.strictSame(body.field_articles.slice(-3).map(({ target_id: id }: { target_id: number }) => id), [101, 102, 103])
+    t.strictSame(
+      body.field_articles.slice(-3).map(({ target_id: id }: { target_id: number }) => id),
+      [101, 102, 103]
+    )
   })
 }
 
@@ -170,12 +196,17 @@ t.test('a save that timed out keeps its turn, and one that failed gives it back'
   // Enforcing locks it saves nothing without a ticket, however slow the engine is.
   const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', CMS_TIMEOUT_MS: '2000' } })
   const tickets = async () => (await client.send(new ScanCommand({ TableName: 'DataState' }))).Items
-  for (const [fault, status, held] of [['hang', 504, true], [{ status: 500, body: 'The website encountered an unexpected error.' }, 502, false]] as const) {
-    cms.behave = ({ method }) => method === 'PATCH' ? fault : undefined
+  for (const [fault, status, held] of [
+    ['hang', 504, true],
+    [{ status: 500, body: 'The website encountered an unexpected error.' }, 502, false]
+  ] as const) {
+    cms.behave = ({ method }) => (method === 'PATCH' ? fault : undefined)
     t.equal((await call('POST', path, { body: title(`Late ${status}`), as: 'editor' })).status, status)
     const [ticket] = (await tickets())!
     t.equal(ticket!['leaseUntil'] > 0, held, String(status))
-    await client.send(new DeleteCommand({ TableName: 'DataState', Key: { env_entityType_entityId: ticket!['env_entityType_entityId'], fieldName: 'save' } }))
+    await client.send(
+      new DeleteCommand({ TableName: 'DataState', Key: { env_entityType_entityId: ticket!['env_entityType_entityId'], fieldName: 'save' } })
+    )
   }
 })
 
@@ -189,22 +220,39 @@ t.test('with EDITION_LOCKS=enforce nothing is saved while the store is away', as
 t.test('what nine editors add through three instances is all there', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app, url } = await open(t, { env: { DYNAMODB_ENDPOINT: endpoint } })
-  const instances = [app, await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint }), await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint })]
+  const instances = [
+    app,
+    await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint }),
+    await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint })
+  ]
   const statuses = new Map<number, number>()
   const marks = Array.from({ length: 9 }, (_, index) => `<${index}>`)
-  await Promise.all(marks.map(async (mark, index) => {
-    const instance = instances[index % 3]!
-    const headers = basic(index % 2 ? 'editor' : 'editor2')
-    for (let status = 0; status !== 200;) {
-      const { headers: { etag }, body } = await instance.inject({ url: path, headers })
-      const [{ value }] = JSON.parse(body).title
-      const reply = await instance.inject({ method: 'POST', url: path, headers: { ...headers, 'if-match': String(etag) }, payload: title(value + mark) })
-      status = reply.statusCode
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    }
-  }))
+  await Promise.all(
+    marks.map(async (mark, index) => {
+      const instance = instances[index % 3]!
+      const headers = basic(index % 2 ? 'editor' : 'editor2')
+      for (let status = 0; status !== 200;) {
+        const {
+          headers: { etag },
+          body
+        } = await instance.inject({ url: path, headers })
+        const [{ value }] = JSON.parse(body).title
+        const reply = await instance.inject({
+          method: 'POST',
+          url: path,
+          headers: { ...headers, 'if-match': String(etag) },
+          payload: title(value + mark)
+        })
+        status = reply.statusCode
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    })
+  )
   const [{ value }] = (await app.inject({ url: path, headers: basic('editor') })).json().title
   for (const mark of marks) t.equal(value.split(mark).length, 2, mark)
-  t.strictSame([...statuses.keys()].filter((status) => ![200, 412, 503].includes(status)), [])
+  t.strictSame(
+    [...statuses.keys()].filter((status) => ![200, 412, 503].includes(status)),
+    []
+  )
   t.equal(statuses.get(200), 9)
 })

@@ -13,30 +13,38 @@ const UUID = '855d568c-a40d-43fb-a97a-426045895e11'
 const START = Date.UTC(2026, 10, 23)
 
 /** A table, a clock that waiting moves, and instances that share both. */
-function newsroom ({ store = memoryStore() as Send } = {}) {
+function newsroom({ store = memoryStore() as Send } = {}) {
   const clock = { now: START }
   const commands: Command[] = []
-  const counted: Send = { send: (command) => { commands.push(command); return store.send(command) } }
+  const counted: Send = {
+    send: (command) => {
+      commands.push(command)
+      return store.send(command)
+    }
+  }
   const warnings: Error[] = []
-  const instance = (deps: Partial<TicketsDeps> = {}) => createTickets({
-    client: asClient(counted),
-    table: 'DataState',
-    environment: 'test',
-    now: () => clock.now,
-    ready: () => undefined,
-    warn: (failure) => warnings.push(failure),
-    monotonic: () => clock.now,
-    wait: async (ms) => { clock.now += ms },
-    random: () => 0,
-    ...deps
-  })
+  const instance = (deps: Partial<TicketsDeps> = {}) =>
+    createTickets({
+      client: asClient(counted),
+      table: 'DataState',
+      environment: 'test',
+      now: () => clock.now,
+      ready: () => undefined,
+      warn: (failure) => warnings.push(failure),
+      monotonic: () => clock.now,
+      wait: async (ms) => {
+        clock.now += ms
+      },
+      random: () => 0,
+      ...deps
+    })
   return { clock, commands, warnings, instance }
 }
 
 /** A table in which each ticket that is asked for is another one's by then. */
-function alwaysRefusing (item: Record<string, unknown>): Send {
+function alwaysRefusing(item: Record<string, unknown>): Send {
   return {
-    async send () {
+    async send() {
       throw Object.assign(new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} }), {
         Item: marshall({ env_entityType_entityId: `test#save-${UUID}`, fieldName: 'save', ...item })
       })
@@ -44,7 +52,7 @@ function alwaysRefusing (item: Record<string, unknown>): Send {
   }
 }
 
-function abortable () {
+function abortable() {
   const controller = new AbortController()
   return { signal: controller.signal, abort: () => controller.abort(new Error('gone')) }
 }
@@ -52,17 +60,27 @@ function abortable () {
 for (const name of engineNames) {
   t.test(`of many instances one at a time has the turn, on ${name}`, name === 'dynoxide' ? needsDynoxide : {}, async (t) => {
     const { client } = await startEngine(t, name)
-    const tickets = () => createTickets({ client, table: 'DataState', environment: 'test', now: Date.now, ready: () => undefined, warn: (failure) => t.fail(failure.message) })
+    const tickets = () =>
+      createTickets({
+        client,
+        table: 'DataState',
+        environment: 'test',
+        now: Date.now,
+        ready: () => undefined,
+        warn: (failure) => t.fail(failure.message)
+      })
     let holders = 0
-    const turns = await Promise.all(Array.from({ length: 5 }, async () => {
-      const turn = await tickets().take(UUID, Date.now())
-      t.equal(++holders, 1)
-      await sleep(5)
-      turn.confirm()
-      holders--
-      await turn.end(true)
-      return turn
-    }))
+    const turns = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const turn = await tickets().take(UUID, Date.now())
+        t.equal(++holders, 1)
+        await sleep(5)
+        turn.confirm()
+        holders--
+        await turn.end(true)
+        return turn
+      })
+    )
     t.equal(turns.filter(({ isOutdated }) => !isOutdated).length, 1, 'all but the first have to look again')
     t.ok(turns.every(({ isShared }) => isShared))
   })
@@ -74,7 +92,10 @@ t.test('a save that meets no other costs two writes, and no look at the edition'
   const first = await anna.take(UUID, anna.now())
   await first.end(true)
   t.equal(first.isOutdated, false)
-  t.strictSame(commands.splice(0).map(({ constructor: { name } }) => name), ['PutCommand', 'PutCommand'])
+  t.strictSame(
+    commands.splice(0).map(({ constructor: { name } }) => name),
+    ['PutCommand', 'PutCommand']
+  )
 
   t.equal((await ben.take(UUID, clock.now - 1)).isOutdated, true, 'looked at before the other save ended')
   clock.now += 60_000
@@ -95,11 +116,19 @@ t.test('who waits has to look again, and is refused after ten seconds', async (t
   const [anna, ben] = [instance(), instance()]
   const turn = await anna.take(UUID, clock.now)
   // A renewal, as the timer of a real clock makes one.
-  const renewing = instance({ wait: async (ms) => { clock.now += ms; if (clock.now > START + 3000) await turn.end(true) } })
+  const renewing = instance({
+    wait: async (ms) => {
+      clock.now += ms
+      if (clock.now > START + 3000) await turn.end(true)
+    }
+  })
   t.equal((await renewing.take(UUID, clock.now)).isOutdated, true)
   const startedAt = clock.now
   await t.rejects(ben.take(UUID, clock.now), {
-    code: 'EDITION_BUSY', statusCode: 503, headers: { 'retry-after': '5' }, message: 'Saves through another instance have taken more than 10000 ms. Nothing of yours was sent: try again later.'
+    code: 'EDITION_BUSY',
+    statusCode: 503,
+    headers: { 'retry-after': '5' },
+    message: 'Saves through another instance have taken more than 10000 ms. Nothing of yours was sent: try again later.'
   })
   t.ok(clock.now - startedAt > 9000 && clock.now - startedAt <= 10_000, `${clock.now - startedAt} ms`)
   const gone = new Error('gone')
@@ -119,7 +148,7 @@ t.test('a crashed instance keeps the others away for the lease, and one that was
   t.equal(next.isOutdated, true)
   await turn.end(true)
   next.confirm()
-  await t.rejects(crashed.take(UUID, clock.now), { code: 'EDITION_BUSY' }, 'it gives back nothing that is another\'s')
+  await t.rejects(crashed.take(UUID, clock.now), { code: 'EDITION_BUSY' }, "it gives back nothing that is another's")
 })
 
 t.test('a turn is renewed while the save runs, and lost where another has it', async (t) => {
@@ -134,7 +163,7 @@ t.test('a turn is renewed while the save runs, and lost where another has it', a
 
   const { items, send } = memoryStore()
   let isAway = false
-  const store = newsroom({ store: { send: async (command) => isAway ? Promise.reject(new Error('away')) : send(command) } })
+  const store = newsroom({ store: { send: async (command) => (isAway ? Promise.reject(new Error('away')) : send(command)) } })
   const lost = await store.instance({ leaseMs: 30 }).take(UUID, START)
   isAway = true
   await sleep(25)
@@ -199,18 +228,30 @@ t.test('saves wait for a free ticket that is always replaced, with pauses and fo
   t.ok(commands.length < 60, `${commands.length} writes`)
   const { signal, abort } = abortable()
   commands.length = 0
-  const leaving = instance({ required: true, wait: () => { abort(); return new Promise(() => {}) } }).take(UUID, clock.now, signal)
+  const leaving = instance({
+    required: true,
+    wait: () => {
+      abort()
+      return new Promise(() => {})
+    }
+  }).take(UUID, clock.now, signal)
   await t.rejects(leaving, { message: 'gone' }, 'who hangs up does not wait for the end of a pause')
   t.equal(commands.length, 2)
 })
 
 for (const name of ['memory', ...engineNames] as const) {
   t.test(`what is no ticket is in nobody's way, in ${name}`, name === 'dynoxide' ? needsDynoxide : {}, async (t) => {
-    const store = name === 'memory' ? memoryStore() : (await startEngine(t, name)).client as unknown as Send
+    const store = name === 'memory' ? memoryStore() : ((await startEngine(t, name)).client as unknown as Send)
     const key = { env_entityType_entityId: `test#save-${UUID}`, fieldName: 'save' }
     const strange = [
-      {}, { version: 'v' }, { version: '~~~~' }, { version: 5, leaseUntil: START + 5000 }, { leaseUntil: START + 5000 },
-      { version: 'v', leaseUntil: 'soon' }, { version: null, leaseUntil: null }, { version: ['v'], leaseUntil: { at: 1 } }
+      {},
+      { version: 'v' },
+      { version: '~~~~' },
+      { version: 5, leaseUntil: START + 5000 },
+      { leaseUntil: START + 5000 },
+      { version: 'v', leaseUntil: 'soon' },
+      { version: null, leaseUntil: null },
+      { version: ['v'], leaseUntil: { at: 1 } }
     ]
     for (const members of strange) {
       const { clock, commands, instance } = newsroom({ store })
@@ -245,7 +286,13 @@ t.test('a ticket whose put was carried out without an answer is one all the same
   const { clock, warnings, instance } = newsroom({ store: client as unknown as Send })
   let carriedOut: object | undefined
   engine.script = (_operation, input, response) => {
-    if (carriedOut) return say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'The conditional request failed', Item: carriedOut })
+    if (carriedOut) {
+      return say(response, 400, {
+        __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException',
+        message: 'The conditional request failed',
+        Item: carriedOut
+      })
+    }
     carriedOut = input['Item']
     response.destroy()
   }
@@ -267,7 +314,20 @@ t.test('a ticket whose put was carried out without an answer is one all the same
 t.test('a ticket that is cleaned up while it is asked about is asked for again', async (t) => {
   const memory = memoryStore({ tells: false })
   const { clock, commands, instance } = newsroom({ store: memory })
-  const other = createTickets({ client: asClient({ send: async (command) => { if (command.constructor.name === 'GetCommand') memory.items.clear(); return memory.send(command) } }), table: 'DataState', environment: 'test', now: () => clock.now, ready: () => undefined, warn () {}, wait: async () => {} })
+  const other = createTickets({
+    client: asClient({
+      send: async (command) => {
+        if (command.constructor.name === 'GetCommand') memory.items.clear()
+        return memory.send(command)
+      }
+    }),
+    table: 'DataState',
+    environment: 'test',
+    now: () => clock.now,
+    ready: () => undefined,
+    warn() {},
+    wait: async () => {}
+  })
   await instance().take(UUID, clock.now)
   t.equal((await other.take(UUID, clock.now)).isOutdated, true)
   t.equal(commands.length, 1)
@@ -291,7 +351,11 @@ t.test('while the store is away saves take turns within their instance, and ask 
   engine.script = works
   t.equal((await tickets.take(UUID, clock.now)).isShared, true)
   engine.script = fails('InternalServerError', 500)
-  await t.rejects(instance({ required: true }).take(UUID, clock.now), { code: 'STORE_FAILED', statusCode: 500 }, 'with EDITION_LOCKS=enforce nothing is saved without')
+  await t.rejects(
+    instance({ required: true }).take(UUID, clock.now),
+    { code: 'STORE_FAILED', statusCode: 500 },
+    'with EDITION_LOCKS=enforce nothing is saved without'
+  )
 })
 
 t.test('a ticket that comes when nobody waits for it any more is given back', async (t: Test) => {
@@ -312,7 +376,7 @@ t.test('a ticket that comes when nobody waits for it any more is given back', as
   const read = Promise.withResolvers<void>()
   const slow = newsroom({
     store: {
-      async send ({ constructor: { name } }) {
+      async send({ constructor: { name } }) {
         if (name === 'GetCommand') return [setImmediate(read.resolve), {}][1] as object
         await sleep(1100)
         throw new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
@@ -321,5 +385,9 @@ t.test('a ticket that comes when nobody waits for it any more is given back', as
   })
   t.equal((await slow.instance().take(UUID, clock.now)).isShared, false)
   await read.promise
-  t.strictSame(slow.commands.map(({ constructor: { name } }) => name), ['PutCommand', 'GetCommand'], 'one that another has is not')
+  t.strictSame(
+    slow.commands.map(({ constructor: { name } }) => name),
+    ['PutCommand', 'GetCommand'],
+    'one that another has is not'
+  )
 })

@@ -11,12 +11,22 @@ import { say, startFakeEngine, works, type Script } from '../locks/fixtures/fake
 const UUID = '855d568c-a40d-43fb-a97a-426045895e11'
 const entity = { type: 'publisher_container', id: '1' }
 
-function ticketsOf (client: TicketsDeps['client'], deps: Partial<TicketsDeps> = {}) {
-  return createTickets({ client, table: 'DataState', environment: 'test', now: Date.now, ready: () => undefined, required: true, warn () {}, wait: async () => {}, ...deps })
+function ticketsOf(client: TicketsDeps['client'], deps: Partial<TicketsDeps> = {}) {
+  return createTickets({
+    client,
+    table: 'DataState',
+    environment: 'test',
+    now: Date.now,
+    ready: () => undefined,
+    required: true,
+    warn() {},
+    wait: async () => {},
+    ...deps
+  })
 }
 
 /** An engine that says what a script says to transactions, and takes everything else. */
-async function scripted (t: Test, script: Script) {
+async function scripted(t: Test, script: Script) {
   const engine = await startFakeEngine(t)
   engine.script = (operation, ...rest) => (operation === 'TransactWriteItems' ? script : works)(operation, ...rest)
   const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint })
@@ -24,8 +34,14 @@ async function scripted (t: Test, script: Script) {
   return { engine, client }
 }
 
-const cancelled = (...codes: string[]): Script => (_operation, _input, response) =>
-  say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException', Message: 'Transaction cancelled', ...(codes.length > 0 && { CancellationReasons: codes.map((Code) => ({ Code })) }) })
+const cancelled =
+  (...codes: string[]): Script =>
+  (_operation, _input, response) =>
+    say(response, 400, {
+      __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+      Message: 'Transaction cancelled',
+      ...(codes.length > 0 && { CancellationReasons: codes.map((Code) => ({ Code })) })
+    })
 
 t.test('a ticket is taken anew only as long as no other holds one of the fields', needsDynoxide, async (t) => {
   const { client } = await startEngine(t, engineNames[0]!)
@@ -39,7 +55,11 @@ t.test('a ticket is taken anew only as long as no other holds one of the fields'
     foreign: { timestamp: seconds - 200 },
     nameless: { timestamp: seconds - 10 },
     other: { userData: { uid: '8', name: 'Ben' }, timestamp: 5, expiresAt: seconds + 100, payload: 'text' }
-  })) await client.send(new PutCommand({ TableName: 'DataState', Item: { env_entityType_entityId: 'test-publisher_container-1', fieldName, ...item } }))
+  })) {
+    await client.send(
+      new PutCommand({ TableName: 'DataState', Item: { env_entityType_entityId: 'test-publisher_container-1', fieldName, ...item } })
+    )
+  }
   await locks.acquire(entity, { fieldName: 'own', userData: { uid: '7' }, payload: 'text' })
 
   t.strictSame(await ticket.renewIf(locks.checks(entity, ['absent', 'expired', 'foreign', 'own', 'tombstone'], '7')), [])
@@ -47,7 +67,11 @@ t.test('a ticket is taken anew only as long as no other holds one of the fields'
     { fieldName: 'nameless', timestamp: seconds - 10 },
     { fieldName: 'other', userData: { uid: '8', name: 'Ben' }, timestamp: 5 }
   ])
-  t.match(await ticket.renewIf(locks.checks(entity, ['own'], undefined)), [{ fieldName: 'own', userData: { uid: '7' } }], "to nobody in particular every lock is another's")
+  t.match(
+    await ticket.renewIf(locks.checks(entity, ['own'], undefined)),
+    [{ fieldName: 'own', userData: { uid: '7' } }],
+    "to nobody in particular every lock is another's"
+  )
   ticket.confirm()
   t.strictSame(heard, [undefined], 'the store has transactions, which is told once')
 
@@ -60,7 +84,9 @@ t.test('a ticket is taken anew only as long as no other holds one of the fields'
 
 t.test('a store without transactions is asked for one once, and so is one whose credentials may not', async (t) => {
   for (const name of ['UnknownOperationException', 'AccessDeniedException']) {
-    const { engine, client } = await scripted(t, (_operation, _input, response) => say(response, 400, { __type: `com.amazon.coral.service#${name}` }))
+    const { engine, client } = await scripted(t, (_operation, _input, response) =>
+      say(response, 400, { __type: `com.amazon.coral.service#${name}` })
+    )
     const heard: Array<string | undefined> = []
     const tickets = ticketsOf(client, { onTransactions: (refusal) => heard.push(refusal?.name) })
     const ticket = await tickets.take(UUID, Date.now())
@@ -82,7 +108,9 @@ t.test('a store without transactions is asked for one once, and so is one whose 
 
 t.test('a transaction that meets another write is tried again, and then the save is 503 with nothing sent', async (t) => {
   let left = 2
-  const { engine, client } = await scripted(t, (...request) => (left-- > 0 ? left === 0 ? cancelled() : cancelled('None', 'TransactionConflict') : works)(...request))
+  const { engine, client } = await scripted(t, (...request) =>
+    (left-- > 0 ? (left === 0 ? cancelled() : cancelled('None', 'TransactionConflict')) : works)(...request)
+  )
   const ticket = await ticketsOf(client).take(UUID, Date.now())
   t.strictSame(await ticket.renewIf([]), [])
   left = Infinity
@@ -95,15 +123,22 @@ t.test('a lock whose record does not come with the refusal is named by its field
   const locks = createLocks({ client, table: 'DataState', environment: 'test' })
   const turns = createGuardedTurns({ tickets: ticketsOf(client), locks, model: contentModel({}) })
   const turn = await turns.take(UUID, turns.now())
-  await t.rejects(turn.permit!({ edition: { id: [{ value: 1 }] }, fields: ['title', 'status'], uid: '7' }), { code: 'FIELD_LOCKED', message: 'Nothing was saved: status is locked by somebody' })
+  await t.rejects(turn.permit!({ edition: { id: [{ value: 1 }] }, fields: ['title', 'status'], uid: '7' }), {
+    code: 'FIELD_LOCKED',
+    message: 'Nothing was saved: status is locked by somebody'
+  })
 })
 
 t.test('a lock is written although a transaction with it is under way', async (t) => {
   const engine = await startFakeEngine(t)
   let left = 1
-  engine.script = (operation, input, response) => left-- > 0
-    ? say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: 'Transaction is ongoing for the item' })
-    : works(operation, input, response)
+  engine.script = (operation, input, response) =>
+    left-- > 0
+      ? say(response, 400, {
+          __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException',
+          message: 'Transaction is ongoing for the item'
+        })
+      : works(operation, input, response)
   const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint })
   t.teardown(destroy)
   const locks = createLocks({ client, table: 'DataState', environment: 'test' })

@@ -10,12 +10,12 @@ const TESTS = join(import.meta.dirname, '..')
  * The slow ones are left out. Before the tests of a file comes one of its name, which imports it.
  * @param patterns of files, from test/; the files of each by name
  */
-export function load (...patterns: string[]): void {
+export function load(...patterns: string[]): void {
   importNext(patterns.flatMap((pattern) => globSync(pattern, { cwd: TESTS, exclude: ['**/*.slow.test.ts'] }).sort()))
 }
 
 /** The next import is queued after the tests of this file: tap ends as soon as nothing is queued. A clock that it stopped goes on. */
-function importNext ([path, ...others]: string[]): void {
+function importNext([path, ...others]: string[]): void {
   if (path === undefined) return
   t.test(path, async () => {
     mock.timers.reset()

@@ -11,26 +11,37 @@ import { asClient, memoryStore, type Command, type Item, type Send } from '../lo
 
 const START = Date.UTC(2026, 10, 23)
 
-interface Row { uuid: string, body: Record<string, any> }
+interface Row {
+  uuid: string
+  body: Record<string, any>
+}
 
 /** A site in memory, a table whose commands can be altered, and instances that share both. */
-function newsroom (changes: object = {}) {
+function newsroom(changes: object = {}) {
   const store = memoryStore()
   const clock = { now: START }
   const rows: Row[] = []
-  const desk = { alter: undefined as ((command: Command) => Promise<Item> | undefined) | undefined, creating: async () => {}, isHidden: false }
-  const send: Send = { async send (command) { return await desk.alter?.(command) ?? store.send(command) } }
+  const desk = {
+    alter: undefined as ((command: Command) => Promise<Item> | undefined) | undefined,
+    creating: async () => {},
+    isHidden: false
+  }
+  const send: Send = {
+    async send(command) {
+      return (await desk.alter?.(command)) ?? store.send(command)
+    }
+  }
   const textOf = ({ uuid }: Row) => ({ json: '{}', etag: '"t"', id: '1', uuid })
   const editions = {
     bundles: async () => [{ id: 'daily', label: 'Daily' }],
     types: async () => [{ id: 'extra', label: 'Extra' }],
     search: async () => ({ rows: desk.isHidden ? [] : rows.map(({ uuid }) => ({ id: '1', uuid })) }),
-    async bare (uuid: string) {
+    async bare(uuid: string) {
       const row = rows.find((row) => row.uuid === uuid)
       if (!row) throw new Failure('NOT_FOUND', 'no')
       return row.body
     },
-    async create (body: Record<string, any>) {
+    async create(body: Record<string, any>) {
       await desk.creating()
       const row = { uuid: body['uuid'][0].value, body }
       rows.push(row)
@@ -38,9 +49,22 @@ function newsroom (changes: object = {}) {
     },
     update: async (uuid: string, body: object) => ({ ...textOf({ uuid, body }), isShared: true })
   }
-  const instance = (deps: Partial<UpsertsDeps> = {}) => createUpserts({
-    client: asClient(send), table: 'DataState', environment: 'test', editions: editions as never, model: contentModel(changes), now: () => clock.now, ready: () => undefined, monotonic: () => clock.now, wait: async (ms) => { clock.now += ms }, random: () => 0, ...deps
-  })
+  const instance = (deps: Partial<UpsertsDeps> = {}) =>
+    createUpserts({
+      client: asClient(send),
+      table: 'DataState',
+      environment: 'test',
+      editions: editions as never,
+      model: contentModel(changes),
+      now: () => clock.now,
+      ready: () => undefined,
+      monotonic: () => clock.now,
+      wait: async (ms) => {
+        clock.now += ms
+      },
+      random: () => 0,
+      ...deps
+    })
   return { store, clock, rows, desk, editions, instance }
 }
 
@@ -57,7 +81,12 @@ t.test('an edition type is a name for its editions too', async (t) => {
   t.match(await instance().upsert('extra', 'k', { field_publisher_edition_type: [{ value: 'extra' }] }, {}), { isNew: true })
   t.match(rows[0]!.body, { field_publisher_edition_type: [{ value: 'extra' }], field_key: [{ value: 'k' }] })
   await t.rejects(instance().upsert('extra', 'k', { field_publisher_edition_type: [{ value: 'daily' }] }, {}), { code: 'UNPROCESSABLE' })
-  await t.rejects(newsroom({ fields: { editionType: null } }).instance().upsert('extra', 'k', {}, {}), { code: 'NOT_FOUND' })
+  await t.rejects(
+    newsroom({ fields: { editionType: null } })
+      .instance()
+      .upsert('extra', 'k', {}, {}),
+    { code: 'NOT_FOUND' }
+  )
 })
 
 t.test('the key may have a property of another name, and the entity type no bundles', async (t) => {
@@ -107,7 +136,7 @@ t.test('what was created after this call looked for it is changed, though it is 
   t.equal(rows.length, 2, 'unless it has another key by now')
 })
 
-t.test('a reservation that is taken over by two is one\'s', async (t) => {
+t.test("a reservation that is taken over by two is one's", async (t) => {
   const { store, desk, instance } = newsroom()
   await instance().upsert('daily', 'k', {}, {})
   const [record] = [...store.items.values()]
@@ -115,7 +144,10 @@ t.test('a reservation that is taken over by two is one\'s', async (t) => {
   let count = 0
   desk.alter = async (command) => {
     if (command.input['ExpressionAttributeValues']?.[':version'] === record!['version'] && ++count === 1) {
-      await store.send({ constructor: { name: 'PutCommand' }, input: { Item: { ...record, version: 'of another', leaseUntil: START + 60_000 } } })
+      await store.send({
+        constructor: { name: 'PutCommand' },
+        input: { Item: { ...record, version: 'of another', leaseUntil: START + 60_000 } }
+      })
     }
     return undefined as never
   }
@@ -128,7 +160,9 @@ t.test('what cannot be looked at is not created again', async (t) => {
   const { desk, editions, instance } = newsroom()
   await instance().upsert('daily', 'k', {}, {})
   desk.isHidden = true
-  editions.bare = async () => { throw new Failure('CMS_TIMEOUT', 'slow') }
+  editions.bare = async () => {
+    throw new Failure('CMS_TIMEOUT', 'slow')
+  }
   await t.rejects(instance().upsert('daily', 'k', {}, {}), { code: 'CMS_TIMEOUT' })
 })
 
@@ -151,18 +185,23 @@ t.test('puts that got no answer and are sent again find their own records', asyn
 t.test('a reservation that was just given back is asked for again', async (t) => {
   const { desk, instance } = newsroom()
   let count = 0
-  desk.alter = ({ constructor: { name } }) => name === 'PutCommand' && ++count === 1 ? Promise.reject(new ConditionalCheckFailedException({ message: '', $metadata: {} })) : undefined
+  desk.alter = ({ constructor: { name } }) =>
+    name === 'PutCommand' && ++count === 1 ? Promise.reject(new ConditionalCheckFailedException({ message: '', $metadata: {} })) : undefined
   t.match(await instance().upsert('daily', 'k', {}, {}), { isNew: true })
 })
 
 t.test('a create whose outcome is not known keeps its reservation for a while, and what cannot be noted is no failure', async (t) => {
   const { store, clock, desk, rows, instance } = newsroom()
-  desk.creating = async () => { throw new Failure('CMS_TIMEOUT', 'slow') }
+  desk.creating = async () => {
+    throw new Failure('CMS_TIMEOUT', 'slow')
+  }
   await t.rejects(instance().upsert('daily', 'k', {}, {}), { code: 'CMS_TIMEOUT' })
   const [{ uuid, leaseUntil }] = [...store.items.values()] as [Item]
   t.equal(leaseUntil, clock.now + 8000)
   clock.now += 8000
-  desk.creating = async () => { desk.alter = () => Promise.reject(new Error('away')) }
+  desk.creating = async () => {
+    desk.alter = () => Promise.reject(new Error('away'))
+  }
   t.match(await instance().upsert('daily', 'k', {}, {}), { isNew: true, uuid })
   t.equal(rows.length, 1)
   rows.splice(0)
@@ -178,7 +217,7 @@ t.test('a create whose outcome is not known keeps its reservation for a while, a
 t.test('an upsert whose create broke off is answered as created, if nobody has changed the edition since', async (t) => {
   const { rows, instance } = newsroom()
   rows.push({ uuid: 'a', body: {} })
-  const attempt = { uuid: 'u', earlier: { before: '', after: '' }, intend: async () => {}, confirm () {} }
+  const attempt = { uuid: 'u', earlier: { before: '', after: '' }, intend: async () => {}, confirm() {} }
   t.match(await instance().upsert('daily', 'k', {}, {}, { attempt }), { isNew: true, uuid: 'a' })
   t.match(await instance().upsert('daily', 'k', {}, {}, { attempt: { ...attempt, earlier: undefined } }), { isNew: false })
 })
@@ -186,10 +225,14 @@ t.test('an upsert whose create broke off is answered as created, if nobody has c
 const reservation = { env_entityType_entityId: `test#key-${hash('sha256', JSON.stringify(['daily', 'k']), 'base64url')}`, fieldName: 'key' }
 const UUID = 'a1c0ffee-0000-4000-8000-000000000902'
 
-t.test('what is no reservation is in nobody\'s way', async (t) => {
+t.test("what is no reservation is in nobody's way", async (t) => {
   const strange = [
-    {}, { uuid: UUID }, { version: 5, uuid: UUID, leaseUntil: START + 1000 * 3600 * 24 * 365, isDone: 'no' }, { version: 'v', uuid: 'none', leaseUntil: 'soon' },
-    { version: '~', leaseUntil: 0 }, { version: null, uuid: { of: UUID }, leaseUntil: null }
+    {},
+    { uuid: UUID },
+    { version: 5, uuid: UUID, leaseUntil: START + 1000 * 3600 * 24 * 365, isDone: 'no' },
+    { version: 'v', uuid: 'none', leaseUntil: 'soon' },
+    { version: '~', leaseUntil: 0 },
+    { version: null, uuid: { of: UUID }, leaseUntil: null }
   ]
   for (const members of strange) {
     const { store, clock, rows, instance } = newsroom()
@@ -207,11 +250,18 @@ t.test('what is no reservation is in nobody\'s way', async (t) => {
 t.test('who hangs up while another instance creates the edition waits no longer', async (t) => {
   const { clock, desk, instance } = newsroom()
   desk.creating = () => new Promise(() => {})
-  instance().upsert('daily', 'k', {}, {}).catch(() => {})
-  const answer = { destroyed: false, once () {}, off () {} }
+  instance()
+    .upsert('daily', 'k', {}, {})
+    .catch(() => {})
+  const answer = { destroyed: false, once() {}, off() {} }
   const caller = {}
   endOnHangUp(caller, answer)
-  const waiting = instance({ wait: async (ms) => { clock.now += ms; answer.destroyed = true } })
+  const waiting = instance({
+    wait: async (ms) => {
+      clock.now += ms
+      answer.destroyed = true
+    }
+  })
   await t.rejects(waiting.upsert('daily', 'k', {}, caller), { code: 'CALLER_GONE' })
   t.ok(clock.now - START <= 25)
 })

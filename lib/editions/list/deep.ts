@@ -1,7 +1,11 @@
 import type { Page } from '../translate/query.ts'
 
 /** A collection whose rows come by descending id, in pages cut before access is checked. */
-export type Source<Row> = (offset: number, limit: number, purpose: 'rows' | 'count') => Promise<Page<Row>>
+export type Source<Row> = (
+  offset: number,
+  limit: number,
+  purpose: 'rows' | 'count'
+) => Promise<Page<Row>>
 
 /** Where a list begins in one source. */
 export interface Start {
@@ -42,11 +46,20 @@ const ROUNDS = 16
  * positions give a better guess. Evenly mixed sources take three pages each, whatever the offset.
  * @returns undefined where a page has hidden rows, or the ids are spread so unevenly that it takes too long
  */
-export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepOptions<Row>): Promise<Start[] | undefined> {
+export async function findStarts<Row>({
+  sources,
+  offset,
+  idOf,
+  pageMax
+}: DeepOptions<Row>): Promise<Start[] | undefined> {
   const windows = sources.map((): Window[] => [])
   let places: RowPosition[] = sources.map(() => ({ position: 0 }))
   for (let round = 0; round < ROUNDS; round++) {
-    const pages = await Promise.all(sources.map((source, index) => places[index]!.last === undefined ? look(source, places[index]!.position) : undefined))
+    const pages = await Promise.all(
+      sources.map((source, index) =>
+        places[index]!.last === undefined ? look(source, places[index]!.position) : undefined
+      )
+    )
     for (const [index, page] of pages.entries()) {
       if (page === 'hides') return undefined
       if (page) windows[index] = [...windows[index]!, page].sort((a, b) => a.start - b.start)
@@ -56,7 +69,7 @@ export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepO
   }
   return undefined
 
-  async function look (source: Source<Row>, position: number): Promise<Window | 'hides'> {
+  async function look(source: Source<Row>, position: number): Promise<Window | 'hides'> {
     const start = Math.max(0, position - pageMax / 2)
     const { rows, more } = await source(start, pageMax, 'count')
     const ids = rows.map(idOf)
@@ -64,7 +77,7 @@ export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepO
   }
 }
 
-function isStart (place: RowPosition): place is Start {
+function isStart(place: RowPosition): place is Start {
   return place.last !== undefined
 }
 
@@ -72,8 +85,9 @@ function isStart (place: RowPosition): place is Start {
  * The places of the least id that has no more than `offset` rows before it, as far as the pages show.
  * @param halve guesses the middle of the unknown range, which ends even where proportions mislead
  */
-function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean): RowPosition[] {
-  const before = (id: number) => windowsOfSources.reduce((sum, windows) => sum + place(windows, id).position, 0)
+function placesAt(windowsOfSources: Window[][], offset: number, halve: boolean): RowPosition[] {
+  const before = (id: number) =>
+    windowsOfSources.reduce((sum, windows) => sum + place(windows, id).position, 0)
   let low = 0
   let high = 1 + Math.max(0, ...windowsOfSources.map(([newest]) => newest!.ids[0] ?? 0))
   while (low < high) {
@@ -85,7 +99,7 @@ function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean)
 }
 
 /** How many rows of a source have greater ids than this one: counted where a page shows it, else estimated. */
-function place (windows: Window[], id: number, halve = false): RowPosition {
+function place(windows: Window[], id: number, halve = false): RowPosition {
   const after = windows.findIndex(({ ids }) => !(ids[0]! > id))
   const window = windows.at(after === -1 ? -1 : after - 1)
   if (after === 0 || !window) return { position: 0, last: Infinity }
@@ -99,6 +113,16 @@ function place (windows: Window[], id: number, halve = false): RowPosition {
   const middle = next && Math.ceil((end + next.start) / 2)
   if (middle !== undefined && halve) return { position: middle }
   // The next page is past the end and has no ids, so the density so far has to do.
-  const density = next?.ids[0] === undefined ? (end - 1) / (windows[0]!.ids[0]! - last) : (next.start - end) / (last - next.ids[0])
-  return { position: Math.ceil(Math.min(end + (last - id) * density, (next?.ids[0] === undefined ? middle : next.start) ?? Infinity)) }
+  const density =
+    next?.ids[0] === undefined
+      ? (end - 1) / (windows[0]!.ids[0]! - last)
+      : (next.start - end) / (last - next.ids[0])
+  return {
+    position: Math.ceil(
+      Math.min(
+        end + (last - id) * density,
+        (next?.ids[0] === undefined ? middle : next.start) ?? Infinity
+      )
+    )
+  }
 }

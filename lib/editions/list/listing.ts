@@ -54,22 +54,29 @@ const HIDDEN_MAX = 24
  * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of order, or again and again
  *   none that is new; what a source throws
  */
-export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
-  return listOrRestart({ ...options, sources: options.sources.map((source) => checkOrder(source, options.idOf)) }, 0)
+export function list<Row>(options: ListOptions<Row>): Promise<Listing<Row>> {
+  return listOrRestart(
+    { ...options, sources: options.sources.map((source) => checkOrder(source, options.idOf)) },
+    0
+  )
 }
 
 /** A source whose every page has at most as many rows as asked for, by descending id; rows without one are hidden. */
-function checkOrder<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
+function checkOrder<Row>(source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
   return async (offset, limit, purpose) => {
     const page = await source(offset, limit, purpose)
-    if (page.rows.length > limit) throw disorder(`${page.rows.length} editions where at most ${limit} were asked for`)
+    if (page.rows.length > limit) {
+      throw disorder(`${page.rows.length} editions where at most ${limit} were asked for`)
+    }
     const rows = page.rows.filter((row) => !Number.isNaN(idOf(row)))
-    if (!rows.every((row, index) => index === 0 || idOf(row) < idOf(rows[index - 1]!))) throw disorder('editions that are not in the order asked for')
+    if (!rows.every((row, index) => index === 0 || idOf(row) < idOf(rows[index - 1]!))) {
+      throw disorder('editions that are not in the order asked for')
+    }
     return { ...page, rows }
   }
 }
 
-async function listOrRestart<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
+async function listOrRestart<Row>(options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
   const isGuarded = times < RESTARTS
   try {
     return await attempt(options, isGuarded, isGuarded ? await certainStarts(options) : undefined)
@@ -80,10 +87,15 @@ async function listOrRestart<Row> (options: ListOptions<Row>, times: number): Pr
   }
 }
 
-async function certainStarts<Row> (options: ListOptions<Row>): Promise<Start[] | undefined> {
+async function certainStarts<Row>(options: ListOptions<Row>): Promise<Start[] | undefined> {
   const { nothingHidden, sources, offset } = options
-  const starts = nothingHidden && offset > DEEP * sources.length ? await findStarts(options) : undefined
-  const certain = await Promise.all(starts?.map(({ position, last }, index) => position === 0 || nothingHidden!(index, position - 1, last)) ?? [])
+  const starts =
+    nothingHidden && offset > DEEP * sources.length ? await findStarts(options) : undefined
+  const certain = await Promise.all(
+    starts?.map(
+      ({ position, last }, index) => position === 0 || nothingHidden!(index, position - 1, last)
+    ) ?? []
+  )
   return certain.every(Boolean) ? starts : undefined
 }
 
@@ -104,13 +116,39 @@ interface Stream<Row> {
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, areWhole = false, isWanted = () => true, isOwnCount }: ListOptions<Row>, isGuarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+async function attempt<Row>(
+  {
+    sources,
+    offset,
+    limit,
+    total,
+    idOf,
+    pageMax,
+    areWhole = false,
+    isWanted = () => true,
+    isOwnCount
+  }: ListOptions<Row>,
+  isGuarded: boolean,
+  starts?: Start[]
+): Promise<Listing<Row>> {
   const firstSize = areWhole ? pageMax : Math.min(pageMax, offset + limit + 1)
-  const streams = sources.map((source, index): Stream<Row> =>
-    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
+  const streams = sources.map((source, index): Stream<Row> => ({
+    source,
+    rows: [],
+    head: 0,
+    position: 0,
+    more: true,
+    last: Infinity,
+    ...starts?.[index],
+    hidden: 0,
+    hides: false,
+    count: undefined
+  }))
   const oldest = Math.min(...streams.map(({ last }) => last))
   await Promise.all(streams.map((stream) => fill(stream, starts && 'first')))
-  if (streams.some((stream) => buffered(stream) && idOf(stream.rows[0]!) > oldest)) throw new Moved()
+  if (streams.some((stream) => buffered(stream) && idOf(stream.rows[0]!) > oldest)) {
+    throw new Moved()
+  }
 
   const rows: Row[] = []
   let index = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
@@ -120,27 +158,45 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, are
     if (!next) break
     const row = next.rows[next.head]!
     if (index >= offset) rows.push(row)
-    for (const stream of streams) if (buffered(stream) && idOf(stream.rows[stream.head]!) === idOf(row)) stream.head++
+    for (const stream of streams) {
+      if (buffered(stream) && idOf(stream.rows[stream.head]!) === idOf(row)) stream.head++
+    }
   }
   if (!streams.some(buffered)) await refill('count')
   return { rows, hasMore: streams.some(buffered), total: await count() }
 
   /** Reads on until each stream has a row, or is at its end. */
-  async function refill (purpose: 'rows' | 'count', inWindow = false): Promise<void> {
-    for (const stream of streams) if (!isReady(stream)) await fill(stream, isGuarded && inWindow ? 'somewhere' : undefined, purpose)
+  async function refill(purpose: 'rows' | 'count', inWindow = false): Promise<void> {
+    for (const stream of streams) {
+      if (!isReady(stream)) {
+        await fill(stream, isGuarded && inWindow ? 'somewhere' : undefined, purpose)
+      }
+    }
   }
 
   /** The stream with the newest row. */
-  function newest (): Stream<Row> | undefined {
+  function newest(): Stream<Row> | undefined {
     let best: Stream<Row> | undefined
-    for (const stream of streams) if (buffered(stream) && !(best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!))) best = stream
+    for (const stream of streams) {
+      if (
+        buffered(stream) &&
+        !(best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!))
+      ) {
+        best = stream
+      }
+    }
     return best
   }
 
   /** @param target where the last row has to come again in the next page, if anywhere */
-  async function fill (stream: Stream<Row>, target?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
+  async function fill(
+    stream: Stream<Row>,
+    target?: 'first' | 'somewhere',
+    purpose: 'rows' | 'count' = 'rows'
+  ): Promise<void> {
     while (stream.more && !buffered(stream)) {
-      const again = target && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
+      const again =
+        target && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
       const size = stream.position === 0 ? firstSize : pageMax
       const page = await stream.source(stream.position - again, size, purpose)
       const position = page.rows.findIndex((row) => idOf(row) === stream.last)
@@ -154,7 +210,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, are
   }
 
   /** @param again how many rows of the page were read before */
-  function advance (stream: Stream<Row>, page: Page<Row>, again = 0): void {
+  function advance(stream: Stream<Row>, page: Page<Row>, again = 0): void {
     const news = page.rows.filter((row) => idOf(row) < stream.last)
     if (page.more && news.length === 0 && page.rows.length > again) throw new Moved()
     stream.rows = news.filter(isWanted)
@@ -165,18 +221,22 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, are
     stream.last = news.length > 0 ? idOf(news.at(-1)!) : stream.last
   }
 
-  async function count (): Promise<number | null> {
+  async function count(): Promise<number | null> {
     if (streams.every(({ more }) => !more)) return index + new Set(streams.flatMap(restOf)).size
     if (await areOwnCounts()) return streams.reduce((sum, { count }) => sum + count!, 0)
     return total ? index + new Set((await Promise.all(streams.map(idsOfRest))).flat()).size : null
   }
 
-  async function areOwnCounts (): Promise<boolean> {
-    if (!isOwnCount || !streams.every(({ count, hides }) => count !== undefined && !hides)) return false
-    return (await Promise.all(streams.map(({ count }, index) => isOwnCount(index, count!)))).every(Boolean)
+  async function areOwnCounts(): Promise<boolean> {
+    if (!isOwnCount || !streams.every(({ count, hides }) => count !== undefined && !hides)) {
+      return false
+    }
+    return (await Promise.all(streams.map(({ count }, index) => isOwnCount(index, count!)))).every(
+      Boolean
+    )
   }
 
-  async function idsOfRest (stream: Stream<Row>): Promise<number[]> {
+  async function idsOfRest(stream: Stream<Row>): Promise<number[]> {
     const ids = [restOf(stream)]
     while (stream.more) {
       const page = await stream.source(stream.position, pageMax, 'count')
@@ -187,15 +247,15 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, are
     return ids.flat()
   }
 
-  function restOf ({ rows, head }: Stream<Row>): number[] {
+  function restOf({ rows, head }: Stream<Row>): number[] {
     return rows.slice(head).map(idOf)
   }
 }
 
-function isReady<Row> (stream: Stream<Row>): boolean {
+function isReady<Row>(stream: Stream<Row>): boolean {
   return buffered(stream) || !stream.more
 }
 
-function buffered<Row> ({ rows, head }: Stream<Row>): boolean {
+function buffered<Row>({ rows, head }: Stream<Row>): boolean {
   return head < rows.length
 }

@@ -26,14 +26,21 @@ export interface RowPage {
 }
 
 /** Lists rows as texts. @throws {Failure} what the search throws */
-export function createRows ({ model }: Pick<Site, 'model'>, search: ReturnType<typeof createSearch>, { jsonOf }: EditionTexts) {
+export function createRows(
+  { model }: Pick<Site, 'model'>,
+  search: ReturnType<typeof createSearch>,
+  { jsonOf }: EditionTexts
+) {
   const idAttribute = publicName(model, model.keys.id)
 
-  return async function rows (bundle: string, query: Search, caller: Caller): Promise<RowPage> {
+  return async function rows(bundle: string, query: Search, caller: Caller): Promise<RowPage> {
     const { rows, hasMore, total } = await search(bundle, query, caller)
     return {
       editions: await mapInSlices(rows, jsonOf),
-      rows: rows.map(({ resource: { id, attributes } }) => ({ id: scalarText(attributes?.[idAttribute]), uuid: id })),
+      rows: rows.map(({ resource: { id, attributes } }) => ({
+        id: scalarText(attributes?.[idAttribute]),
+        uuid: id
+      })),
       hasMore,
       total
     }

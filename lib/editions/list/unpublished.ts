@@ -33,11 +33,21 @@ export interface UnpublishedOptions<Row> {
  * published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
  * these follow each other, what comes after them is not read.
  */
-export function createUnpublished ({ model, warn, now = () => performance.now() }: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
+export function createUnpublished({
+  model,
+  warn,
+  now = () => performance.now()
+}: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
   const hidden = new LRUCache<string, number>({ max: REMEMBERED })
   const warnings = new Set<string>()
 
-  return function unpublishedOf<Row> ({ collection, caller, read, resourceOf, isCertain = false }: UnpublishedOptions<Row>): (offset: number, limit: number) => Promise<Page<Row>> {
+  return function unpublishedOf<Row>({
+    collection,
+    caller,
+    read,
+    resourceOf,
+    isCertain = false
+  }: UnpublishedOptions<Row>): (offset: number, limit: number) => Promise<Page<Row>> {
     const key = `${collection.path}:${fingerprint(caller)}`
     let hiddenPages = 0
     let hasShown = false
@@ -45,7 +55,9 @@ export function createUnpublished ({ model, warn, now = () => performance.now() 
 
     return async (offset, limit) => {
       if (offset === 0) last = Infinity
-      const { count: _, ...page } = await read(unpublishedQuery(offset, limit, model.keys.published!, model))
+      const { count: _, ...page } = await read(
+        unpublishedQuery(offset, limit, model.keys.published!, model)
+      )
       const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, last)
       if (rows.length > 0) last = idOf(resourceOf(rows.at(-1)!), model)
       hasShown ||= rows.length > 0
@@ -54,7 +66,7 @@ export function createUnpublished ({ model, warn, now = () => performance.now() 
     }
 
     /** Whether to read on where nothing unpublished has been shown so far. */
-    function goesOn (mayHaveMore: boolean): boolean {
+    function goesOn(mayHaveMore: boolean): boolean {
       if (isCertain) return mayHaveMore
       const at = hidden.get(key)
       if (at !== undefined && now() - at < REMEMBERED_MS) return false
@@ -66,7 +78,7 @@ export function createUnpublished ({ model, warn, now = () => performance.now() 
       return false
     }
 
-    function tell (): void {
+    function tell(): void {
       const message = `Drupal showed some users none of the newest ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
       if (warnings.has(message)) return
       warnings.add(message)
@@ -76,14 +88,21 @@ export function createUnpublished ({ model, warn, now = () => performance.now() 
 }
 
 /** The unpublished rows of a page, up to where they end. */
-function unpublishedAmong<Row> (rows: Row[], resourceOf: (row: Row) => Resource, model: ContentModel, last: number): { rows: Row[], isEnd: boolean } {
+function unpublishedAmong<Row>(
+  rows: Row[],
+  resourceOf: (row: Row) => Resource,
+  model: ContentModel,
+  last: number
+): { rows: Row[]; isEnd: boolean } {
   const ids = rows.map((row) => idOf(resourceOf(row), model))
   const end = ids.findIndex((id, index) => id > (index === 0 ? last : ids[index - 1]!))
   const begun = end === -1 ? rows : rows.slice(0, end)
-  const unpublished = begun.filter((row) => attributeOf(resourceOf(row).attributes ?? {}, model.keys.published, model) !== true)
+  const unpublished = begun.filter(
+    (row) => attributeOf(resourceOf(row).attributes ?? {}, model.keys.published, model) !== true
+  )
   return { rows: unpublished, isEnd: end !== -1 || (rows.length > 0 && unpublished.length === 0) }
 }
 
-function idOf (resource: Resource, { keys }: ContentModel): number {
+function idOf(resource: Resource, { keys }: ContentModel): number {
   return rowId(resource, INTERNAL + keys.id)
 }

@@ -35,7 +35,13 @@ export interface Include {
  *   included, a resource type is included with all its fields
  * @param isWanted picks relationships by their public names and the entity types of their targets; default all
  */
-export function includeOf (shape: Shape | undefined, model: ContentModel, collections: Collection[], room: number, isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
+export function includeOf(
+  shape: Shape | undefined,
+  model: ContentModel,
+  collections: Collection[],
+  room: number,
+  isWanted: (name: string, entityType: string | undefined) => boolean = () => true
+): Include {
   const relationships = new Set<string>()
   const included: string[] = []
   const excluded = new Set<string>()
@@ -44,7 +50,13 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, collec
   const roomForNames = room * NAMES_SHARE
   let length = 'include=&'.length
   for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
-    if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
+    if (
+      kind !== 'relationship' ||
+      field === model.keys.bundle ||
+      (sample && !isContentEntity(sample))
+    ) {
+      continue
+    }
     const name = publicName(model, field)
     if (isExcluded) {
       excluded.add(name)
@@ -62,11 +74,21 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, collec
     }
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
-  for (const { entityType, resourceType } of collections) if (entityTypes.has(entityType)) types.add(resourceType)
+  for (const { entityType, resourceType } of collections) {
+    if (entityTypes.has(entityType)) types.add(resourceType)
+  }
   const { langcode, defaultLangcode } = LANGUAGE_KEYS
   const attributes = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
   const fields = [...types].map((type): [string, string] => [`fields[${type}]`, attributes])
-  return { relationships, included, excluded, query: [['include', included.join(',')], ...fitting(fields, room - Math.min(length, roomForNames))] }
+  return {
+    relationships,
+    included,
+    excluded,
+    query: [
+      ['include', included.join(',')],
+      ...fitting(fields, room - Math.min(length, roomForNames))
+    ]
+  }
 }
 
 /** The relationships whose targets a request includes. */
@@ -79,10 +101,18 @@ const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => bo
 }
 
 /** Remembers what to include until the fields of the resource type or the collections change. */
-export function createIncludes (model: ContentModel) {
-  const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], room: number, include: Include }>>()
+export function createIncludes(model: ContentModel) {
+  const includes = new WeakMap<
+    Shape,
+    Map<Scope, { exposed: Collection[]; room: number; include: Include }>
+  >()
 
-  return function includeFor (shape: Shape | undefined, collections: Collection[], scope: Scope, room: number): Include {
+  return function includeFor(
+    shape: Shape | undefined,
+    collections: Collection[],
+    scope: Scope,
+    room: number
+  ): Include {
     const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
     const last = ofShape?.get(scope)
     if (last?.exposed === collections && last.room === room) return last.include
@@ -93,7 +123,16 @@ export function createIncludes (model: ContentModel) {
 }
 
 /** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */
-export function covers ({ relationships, excluded }: Include, resource: Resource, model: ContentModel): boolean {
-  return Object.keys(resource.relationships ?? {}).every((name) => relationships.has(name) || excluded.has(name) ||
-    internalName(model, name) === model.keys.bundle || !identifiers(resource.relationships![name]).some(isContentEntity))
+export function covers(
+  { relationships, excluded }: Include,
+  resource: Resource,
+  model: ContentModel
+): boolean {
+  return Object.keys(resource.relationships ?? {}).every(
+    (name) =>
+      relationships.has(name) ||
+      excluded.has(name) ||
+      internalName(model, name) === model.keys.bundle ||
+      !identifiers(resource.relationships![name]).some(isContentEntity)
+  )
 }

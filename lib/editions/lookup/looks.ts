@@ -35,14 +35,19 @@ export interface Look {
 }
 
 /** Where the entities of a resource type have their image and section: those of the first list that names them. */
-export function lookOf (model: ContentModel, resourceType: string): Look {
+export function lookOf(model: ContentModel, resourceType: string): Look {
   const { entityType, bundle } = splitType(model, resourceType)
-  const lists = Object.values(model.lists).filter((list) => list.entityType === entityType && list.bundles?.includes(bundle) !== false)
-  return { image: lists.find(({ image }) => image)?.image, section: lists.find(({ section }) => section)?.section }
+  const lists = Object.values(model.lists).filter(
+    (list) => list.entityType === entityType && list.bundles?.includes(bundle) !== false
+  )
+  return {
+    image: lists.find(({ image }) => image)?.image,
+    section: lists.find(({ section }) => section)?.section
+  }
 }
 
 /** What requests that include images and sections have learned of a site. */
-export function createLookMemory (refusedMs = REFUSED_MS) {
+export function createLookMemory(refusedMs = REFUSED_MS) {
   /** Paths that Drupal does not include, such as `issue--daily field_articles.field_section`. */
   const refusedPaths = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs })
   /** The resource types that these paths have led to, so that the next request names their fields. */
@@ -50,10 +55,13 @@ export function createLookMemory (refusedMs = REFUSED_MS) {
 
   return {
     /** Whether Drupal may include a path of a resource type. */
-    isOpen: (resourceType: string, path: string): boolean => !refusedPaths.has(`${resourceType} ${path}`),
-    refuse: (resourceType: string, path: string): void => { refusedPaths.set(`${resourceType} ${path}`, true) },
+    isOpen: (resourceType: string, path: string): boolean =>
+      !refusedPaths.has(`${resourceType} ${path}`),
+    refuse: (resourceType: string, path: string): void => {
+      refusedPaths.set(`${resourceType} ${path}`, true)
+    },
     reached: (): Iterable<string> => reached,
-    reach (types: Iterable<string>): void {
+    reach(types: Iterable<string>): void {
       for (const type of types) if (reached.size < REACHED_MAX) reached.add(type)
     }
   }
@@ -66,37 +74,56 @@ export interface LooksOptions {
 }
 
 /** The images and sections of articles, in a document that includes what they refer to. */
-export function looksIn (articles: Resource[], included: Resource[], { lookOf, origin }: LooksOptions): Looks {
-  const resources = new Map(included.map((resource) => [`${resource.type} ${resource.id}`, resource]))
+export function looksIn(
+  articles: Resource[],
+  included: Resource[],
+  { lookOf, origin }: LooksOptions
+): Looks {
+  const resources = new Map(
+    included.map((resource) => [`${resource.type} ${resource.id}`, resource])
+  )
   const looks: Looks = { images: {}, sections: {} }
   for (const article of articles) {
     const { image, section } = lookOf(article.type)
-    const url = image && targets(article, image.split('.')).map((file) => urlOf(file, origin)).find((url) => url !== undefined)
-    const text = section && (textOf(article.attributes?.[section]) ?? targets(article, [section]).map(labelOf).find((label) => label !== undefined))
+    const url =
+      image &&
+      targets(article, image.split('.'))
+        .map((file) => urlOf(file, origin))
+        .find((url) => url !== undefined)
+    const text =
+      section &&
+      (textOf(article.attributes?.[section]) ??
+        targets(article, [section])
+          .map(labelOf)
+          .find((label) => label !== undefined))
     if (url) looks.images[article.id] = url
     if (text) looks.sections[article.id] = text.slice(0, SECTION_MAX)
   }
   return looks
 
-  function targets ({ relationships }: Resource, [name, ...rest]: string[]): Resource[] {
-    const next = identifiers(relationships?.[name!]).flatMap(({ type, id }) => resources.get(`${type} ${id}`) ?? [])
+  function targets({ relationships }: Resource, [name, ...rest]: string[]): Resource[] {
+    const next = identifiers(relationships?.[name!]).flatMap(
+      ({ type, id }) => resources.get(`${type} ${id}`) ?? []
+    )
     return rest.length === 0 ? next : next.flatMap((resource) => targets(resource, rest))
   }
 }
 
 /** The url of a file, if the page may load it: its Content-Security-Policy allows the CMS's origin alone. */
-function urlOf ({ attributes: { [URI]: uri } = {} }: Resource, origin: string): string | undefined {
+function urlOf({ attributes: { [URI]: uri } = {} }: Resource, origin: string): string | undefined {
   const url = isObject(uri) && typeof uri.url === 'string' ? URL.parse(uri.url, origin) : null
   // `blob:` has the origin of what follows it.
-  return url?.origin === origin && url.protocol !== 'blob:' && url.href.length <= URL_MAX ? url.href : undefined
+  return url?.origin === origin && url.protocol !== 'blob:' && url.href.length <= URL_MAX
+    ? url.href
+    : undefined
 }
 
 /** What the target of a reference is called, as far as the caller may see it. */
-export function labelOf ({ attributes = {} }: Resource): string | undefined {
+export function labelOf({ attributes = {} }: Resource): string | undefined {
   return LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
 }
 
 /** The first value of a text or list field. */
-function textOf (value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   return [value].flat().find((text) => typeof text === 'string')
 }

@@ -21,24 +21,24 @@ const TOO_LONG: readonly unknown[] = [414, 431]
 /** How long the URLs of a site's requests may be. */
 export interface Room {
   /** What a request leaves for `include` and sparse fields, in bytes; 0 if there is none. */
-  beside (path: string, query: Parameters): number
+  beside(path: string, query: Parameters): number
   /** Halves the room for ten minutes, after a URL was refused. @returns whether there was any */
-  shorten (): boolean
+  shorten(): boolean
 }
 
 /** @param now a clock in milliseconds that only goes on */
-export function createRoom (now: () => number = () => performance.now()): Room {
+export function createRoom(now: () => number = () => performance.now()): Room {
   let longest = LONGEST
   let until = -Infinity
 
-  const current = () => now() < until ? longest : LONGEST
+  const current = () => (now() < until ? longest : LONGEST)
 
   return {
-    beside (path, query) {
+    beside(path, query) {
       const rest = current() - path.length - (query.length === 0 ? 0 : lengthOf(query))
       return Math.max(0, rest)
     },
-    shorten () {
+    shorten() {
       const before = current()
       longest = before > SHORTEST ? before / 2 : 0
       until = now() + SHORTENED_MS
@@ -52,13 +52,16 @@ export function createRoom (now: () => number = () => performance.now()): Room {
  * does not say that nothing was saved.
  * @param outcome an answer, or the failure that it became
  */
-export function isTooLong (outcome: { status?: unknown, cause?: unknown }, isWrite = false): boolean {
-  const { status } = outcome.cause as { status?: unknown } | undefined ?? outcome
+export function isTooLong(
+  outcome: { status?: unknown; cause?: unknown },
+  isWrite = false
+): boolean {
+  const { status } = (outcome.cause as { status?: unknown } | undefined) ?? outcome
   return TOO_LONG.includes(status) || (status === 400 && !isWrite && outcome.cause !== undefined)
 }
 
 /** Those of the parameters that fit. */
-export function fitting (parameters: Parameters, room: number): Parameters {
+export function fitting(parameters: Parameters, room: number): Parameters {
   let length = 0
   return parameters.filter((parameter) => {
     length += lengthOf([parameter]) + 1
@@ -67,10 +70,10 @@ export function fitting (parameters: Parameters, room: number): Parameters {
 }
 
 /** The length of a value in the query of a URL. */
-export function lengthInUrl (value: string): number {
+export function lengthInUrl(value: string): number {
   return lengthOf([['', value]]) - 1
 }
 
-function lengthOf (query: Parameters): number {
+function lengthOf(query: Parameters): number {
   return new URLSearchParams(query).toString().length
 }

@@ -26,28 +26,43 @@ export interface SamplesDeps {
  * What the empty fields of an edition hold in the newest 20 others of its bundle. JSON:API does not tell an editor what kind
  * of value a field takes. Of each field there are the items of the edition with most of them, three at most; long texts are cut.
  */
-export function createSamples ({ model, load, newest, jsonOf }: SamplesDeps) {
+export function createSamples({ model, load, newest, jsonOf }: SamplesDeps) {
   /**
    * @param id integer id or uuid of the edition
    * @throws {Failure} as `Load`, and as a search
    */
-  return async function samples (id: string, caller: Caller): Promise<FieldSamples> {
+  return async function samples(id: string, caller: Caller): Promise<FieldSamples> {
     const edition = await load(id, caller)
-    const empty = Object.entries(jsonOf(edition)).filter(([, items]) => items.length === 0).map(([name]) => name)
+    const empty = Object.entries(jsonOf(edition))
+      .filter(([, items]) => items.length === 0)
+      .map(([name]) => name)
     if (empty.length === 0) return {}
-    const others = (await newest(splitType(model, edition.resource.type).bundle, LOOKED_AT, caller)).map(jsonOf)
-    return Object.fromEntries(empty.flatMap((name) => {
-      const items = longest(others, name)
-      return items.length === 0 ? [] : [[name, items.slice(0, ITEMS).map(shortened)]]
-    }))
+    const others = (
+      await newest(splitType(model, edition.resource.type).bundle, LOOKED_AT, caller)
+    ).map(jsonOf)
+    return Object.fromEntries(
+      empty.flatMap((name) => {
+        const items = longest(others, name)
+        return items.length === 0 ? [] : [[name, items.slice(0, ITEMS).map(shortened)]]
+      })
+    )
   }
 }
 
-function longest (editions: EditionJson[], name: string): FieldItem[] {
-  return editions.map((edition) => edition[name] ?? []).reduce((most, items) => items.length > most.length ? items : most, [])
+function longest(editions: EditionJson[], name: string): FieldItem[] {
+  return editions
+    .map((edition) => edition[name] ?? [])
+    .reduce((most, items) => (items.length > most.length ? items : most), [])
 }
 
 /** An item with its texts cut. Of several lines a text keeps two. */
-function shortened (item: FieldItem): FieldItem {
-  return Object.fromEntries(Object.entries(item).map(([property, value]) => [property, typeof value === 'string' && value.length > LONGEST ? `${value.slice(0, LONGEST)}${/[\r\n]/.test(value) ? '\n' : ''}` : value]))
+function shortened(item: FieldItem): FieldItem {
+  return Object.fromEntries(
+    Object.entries(item).map(([property, value]) => [
+      property,
+      typeof value === 'string' && value.length > LONGEST
+        ? `${value.slice(0, LONGEST)}${/[\r\n]/.test(value) ? '\n' : ''}`
+        : value
+    ])
+  )
 }

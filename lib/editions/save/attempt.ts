@@ -21,12 +21,12 @@ export interface Attempt {
    * Notes the save that is about to be sent.
    * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt has begun since; STORE_UNAVAILABLE, STORE_FAILED
    */
-  intend (intent: Intent): Promise<void>
+  intend(intent: Intent): Promise<void>
   /** Called before something is sent. @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt may have begun */
-  confirm (): void
+  confirm(): void
 }
 
 /** The failure of a request whose earlier attempt may have saved: the edition is neither as it was before, nor as it would be after. */
-export function outcomeUnknown (): Failure {
+export function outcomeUnknown(): Failure {
   return new Failure('OUTCOME_UNKNOWN', texts.outcomeUnknown)
 }

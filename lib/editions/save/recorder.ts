@@ -16,15 +16,16 @@ export interface Save {
   uuid: string
   by: Author
   /** The edition as it is, and its entity tag without urls; undefined of a create. */
-  before: { edition: EditionJson, etag: string } | undefined
+  before: { edition: EditionJson; etag: string } | undefined
   /** The fields that change. `before` is undefined of a create, and where the caller is not shown the field. */
-  fields: Record<string, { before: FieldItem[] | undefined, after: FieldItem[] }>
+  fields: Record<string, { before: FieldItem[] | undefined; after: FieldItem[] }>
   /** Whether the save has its turn among all instances, by a ticket. A create has no turn. */
   isShared: boolean
 }
 
 /** What became of a save. `uncertain`: the CMS may have saved it. */
-export type SaveOutcome = { outcome: 'saved', edition: EditionJson, etag: string } | { outcome: 'refused' | 'uncertain' }
+export type SaveOutcome =
+  { outcome: 'saved'; edition: EditionJson; etag: string } | { outcome: 'refused' | 'uncertain' }
 
 /**
  * Called with each save before it is sent, within its turn. To throw refuses the save.
@@ -33,13 +34,23 @@ export type SaveOutcome = { outcome: 'saved', edition: EditionJson, etag: string
 export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
 
 /** Makes a save between what its recorder does before and after it. @throws what the recorder throws before; what `work` throws */
-export async function recordSave<T> (recorder: Recorder | undefined, save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
+export async function recordSave<T>(
+  recorder: Recorder | undefined,
+  save: Save,
+  work: () => Promise<T>,
+  outcomeOf: (result: T) => SaveOutcome
+): Promise<T> {
   const tell = await recorder?.(save)
-  return work().then(async (result) => {
-    await tell?.(outcomeOf(result))
-    return result
-  }, async (error) => {
-    await tell?.({ outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain' })
-    throw error
-  })
+  return work().then(
+    async (result) => {
+      await tell?.(outcomeOf(result))
+      return result
+    },
+    async (error) => {
+      await tell?.({
+        outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain'
+      })
+      throw error
+    }
+  )
 }

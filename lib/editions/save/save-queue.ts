@@ -12,13 +12,13 @@ const RETRY_AFTER_SECONDS = '5'
 /** Turns that the saves of one edition take among several instances. */
 export interface Turns {
   /** A time that all instances agree on, in milliseconds. */
-  now (): number
+  now(): number
   /**
    * Waits for the turn to save an edition.
    * @param since when it was looked at, by `now`
    * @throws {Failure} EDITION_BUSY when others take too long; the signal's reason
    */
-  take (uuid: string, since: number, signal?: Signal): Promise<Turn>
+  take(uuid: string, since: number, signal?: Signal): Promise<Turn>
 }
 
 /** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
@@ -37,14 +37,14 @@ export interface Turn {
   /** Called last before an update is sent, where others may be in its way. @throws what the update is to be answered with */
   permit?(change: ProposedChange): Promise<void>
   /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
-  confirm (): void
+  confirm(): void
   /** Gives the turn to the next. @param isSettled false where the CMS may still be at work on the save */
-  end (isSettled: boolean): Promise<void>
+  end(isSettled: boolean): Promise<void>
 }
 
 export interface SaveQueue {
   /** A time to tell `run`. */
-  now (): number
+  now(): number
   /**
    * Does a save when it is its turn.
    * @param since when the edition was looked at, by `now`
@@ -61,24 +61,38 @@ export interface SaveQueueOptions {
 }
 
 /** Does the saves of one edition one after the other: those of this instance by a queue, those of all instances by turns. */
-export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions = {}): SaveQueue {
-  const mutex = createKeyedMutex({ waitersMax: WAITING_MAX, waitMs: WAIT_MS, refusal: (why) => busy(REASONS[why]), ...(later && { later }) })
+export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = {}): SaveQueue {
+  const mutex = createKeyedMutex({
+    waitersMax: WAITING_MAX,
+    waitMs: WAIT_MS,
+    refusal: (why) => busy(REASONS[why]),
+    ...(later && { later })
+  })
 
   return {
     now: turns.now,
-    async run (uuid, since, save, signal) {
+    async run(uuid, since, save, signal) {
       let isWaiting = true
       try {
-        return await mutex.run(uuid, async (hasWaited) => {
-          const turn = await turns.take(uuid, since, signal)
-          isWaiting = false
-          const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
-          await saving.then(() => turn.end(true), (error) => turn.end(!isUnfinishedWrite(error)))
-          return saving
-        }, signal)
+        return await mutex.run(
+          uuid,
+          async (hasWaited) => {
+            const turn = await turns.take(uuid, since, signal)
+            isWaiting = false
+            const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
+            await saving.then(
+              () => turn.end(true),
+              (error) => turn.end(!isUnfinishedWrite(error))
+            )
+            return saving
+          },
+          signal
+        )
       } catch (error) {
         // The time of the call is over. It was not the CMS that took it.
-        if (isWaiting && (error as Failure).code === 'CMS_TIMEOUT') throw busy('Other saves of this edition have taken longer than this one may wait')
+        if (isWaiting && (error as Failure).code === 'CMS_TIMEOUT') {
+          throw busy('Other saves of this edition have taken longer than this one may wait')
+        }
         throw error
       }
     }
@@ -86,8 +100,10 @@ export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions =
 }
 
 /** @param why a sentence without its full stop */
-export function busy (why: string): Failure {
-  return new Failure('EDITION_BUSY', `${why}. Nothing of yours was sent: try again later.`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+export function busy(why: string): Failure {
+  return new Failure('EDITION_BUSY', `${why}. Nothing of yours was sent: try again later.`, {
+    headers: { 'retry-after': RETRY_AFTER_SECONDS }
+  })
 }
 
 const REASONS = {
@@ -95,4 +111,7 @@ const REASONS = {
   'waited too long': `Other saves of this edition have taken more than ${WAIT_MS} ms`
 }
 
-const ownTurns: Turns = { now: () => 0, take: async () => ({ isShared: false, isOutdated: false, confirm () {}, async end () {} }) }
+const ownTurns: Turns = {
+  now: () => 0,
+  take: async () => ({ isShared: false, isOutdated: false, confirm() {}, async end() {} })
+}

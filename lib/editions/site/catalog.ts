@@ -27,20 +27,20 @@ export interface Named {
 
 export interface Catalog {
   /** Every collection of the CMS. */
-  all (caller: Caller): Promise<Collection[]>
+  all(caller: Caller): Promise<Collection[]>
   /**
    * The collections of editions, one per bundle, in the order of the content model or else of the CMS.
    * @throws {Failure} CMS_INVALID_RESPONSE when there is none.
    */
-  editions (caller: Caller): Promise<Collection[]>
+  editions(caller: Caller): Promise<Collection[]>
   /** The bundles of editions with their labels, as far as the caller may see them. */
-  bundles (caller: Caller): Promise<Named[]>
+  bundles(caller: Caller): Promise<Named[]>
   /** The edition types: the allowed values of the list field, or the bundles where the model names no such field. */
-  editionTypes (caller: Caller): Promise<Named[]>
+  editionTypes(caller: Caller): Promise<Named[]>
   /** Whom the CMS takes the caller for: a user's uuid, null for nobody, undefined where it does not say. */
-  me (caller: Caller): Promise<string | null | undefined>
+  me(caller: Caller): Promise<string | null | undefined>
   /** How long ago Quoin asked for the oldest answer that it still uses for this caller, in milliseconds. */
-  age (caller: Caller): number
+  age(caller: Caller): number
 }
 
 /** What the entry point of JSON:API lists. */
@@ -76,12 +76,23 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * Finds out what collections, bundles and edition types a site has: by the content model, else by the CMS, else by the defaults
  * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
  */
-export function createCatalog ({ cms, model, now = () => performance.now() }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
-  const types = new LRUCache<string, { at: number, types: Named[] }>({ maxSize: REMEMBERED, sizeCalculation: ({ types }) => weightOf(types) })
+export function createCatalog({
+  cms,
+  model,
+  now = () => performance.now()
+}: {
+  cms: Jsonapi
+  model: ContentModel
+  now?: () => number
+}): Catalog {
+  const types = new LRUCache<string, { at: number; types: Named[] }>({
+    maxSize: REMEMBERED,
+    sizeCalculation: ({ types }) => weightOf(types)
+  })
   const entryPoints = new LRUCache<string, Welcome>({ maxSize: REMEMBERED })
   let latest: EntryPoint = { collections: [], editions: [] }
 
-  async function welcome (caller: Caller): Promise<Welcome> {
+  async function welcome(caller: Caller): Promise<Welcome> {
     const key = fingerprint(caller)
     const last = entryPoints.get(key)
     if (last && now() - last.at < REMEMBERED_MS) return last
@@ -96,52 +107,59 @@ export function createCatalog ({ cms, model, now = () => performance.now() }: { 
     return fresh
   }
 
-  async function all (caller: Caller): Promise<Collection[]> {
+  async function all(caller: Caller): Promise<Collection[]> {
     return (await welcome(caller)).entryPoint.collections
   }
 
-  async function readEntryPoint (caller: Caller): Promise<Document> {
+  async function readEntryPoint(caller: Caller): Promise<Document> {
     const answer = await cms.request({ path: '', caller })
     if (answer.status >= 400) throw refusal(answer)
     return answer.document
   }
 
-  function collectionsIn ({ links: allLinks = {} }: Document): Collection[] {
+  function collectionsIn({ links: allLinks = {} }: Document): Collection[] {
     const { self, ...links } = allLinks
     const prefix = pathname(self).replace(/\/$/, '')
     return Object.entries(links).flatMap(([resourceType, link]) => {
       const path = pathname(link)
-      return path.startsWith(`${prefix}/`) && path.length <= LONGEST_PATH ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }] : []
+      return path.startsWith(`${prefix}/`) && path.length <= LONGEST_PATH
+        ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }]
+        : []
     })
   }
 
-  function editionsAmong (collections: Collection[]): Collection[] {
+  function editionsAmong(collections: Collection[]): Collection[] {
     const exposed = collections.filter(({ entityType }) => entityType === model.entityType)
     if (!model.bundles) return exposed
-    return Object.keys(model.bundles).flatMap((bundle) => exposed.filter((collection) => collection.bundle === bundle))
+    return Object.keys(model.bundles).flatMap((bundle) =>
+      exposed.filter((collection) => collection.bundle === bundle)
+    )
   }
 
-  async function editions (caller: Caller): Promise<Collection[]> {
+  async function editions(caller: Caller): Promise<Collection[]> {
     const { editions } = (await welcome(caller)).entryPoint
     if (editions.length > 0) return editions
     const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
-    throw new Failure('CMS_INVALID_RESPONSE', `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`)
+    throw new Failure(
+      'CMS_INVALID_RESPONSE',
+      `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`
+    )
   }
 
-  async function bundles (caller: Caller): Promise<Named[]> {
+  async function bundles(caller: Caller): Promise<Named[]> {
     const collections = await editions(caller)
-    const labels = model.bundles ?? { ...LABELS, ...await bundleLabels(caller) }
+    const labels = model.bundles ?? { ...LABELS, ...(await bundleLabels(caller)) }
     return collections.map(({ bundle }) => withLabel(bundle, labels))
   }
 
   /** Drupal shows them only to users who may administer the bundle type. Others get an empty list. */
-  async function bundleLabels (caller: Caller): Promise<Record<string, string>> {
+  async function bundleLabels(caller: Caller): Promise<Record<string, string>> {
     if (model.bundleEntityType === null) return {}
     const rows = await config(model.bundleEntityType, caller)
     return Object.fromEntries(rows.map(bundleLabel))
   }
 
-  async function editionTypes (caller: Caller): Promise<Named[]> {
+  async function editionTypes(caller: Caller): Promise<Named[]> {
     if (model.editionTypes) return labelledIds(model.editionTypes)
     if (model.fields.editionType === null) return bundles(caller)
     const key = readKey('', caller)
@@ -157,48 +175,81 @@ export function createCatalog ({ cms, model, now = () => performance.now() }: { 
    * The allowed values of the list field. Where the caller may not see them, or a function makes them
    * (allowed_values_function): the module's own values, and those of the newest editions.
    */
-  async function readTypes (field: string, caller: Caller): Promise<Named[]> {
+  async function readTypes(field: string, caller: Caller): Promise<Named[]> {
     const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
-    const allowedTypes = labelledIds(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
+    const allowedTypes = labelledIds(
+      allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined)
+    )
     if (allowedTypes.length > 0) return allowedTypes
     const name = publicName(model, field)
-    const pages = await Promise.all((await editions(caller)).map(async (collection) => {
-      const { path, resourceType } = collection
-      const { document } = await cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })
-      return rowsOf(resources(document), collection)
-    }))
-    const values = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
+    const pages = await Promise.all(
+      (await editions(caller)).map(async (collection) => {
+        const { path, resourceType } = collection
+        const { document } = await cms.request({
+          path,
+          query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]],
+          caller
+        })
+        return rowsOf(resources(document), collection)
+      })
+    )
+    const values = pages
+      .flat()
+      .map(({ attributes }) => attributes?.[name])
+      .filter((type) => typeof type === 'string')
     const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
     return [...new Set([...own, ...values])].map((id) => withLabel(id, LABELS))
   }
 
   /** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */
-  async function config (entityType: string, caller: Caller, id?: string): Promise<Array<Record<string, unknown>>> {
-    const collection = (await all(caller)).find((collection) => collection.entityType === entityType)
+  async function config(
+    entityType: string,
+    caller: Caller,
+    id?: string
+  ): Promise<Array<Record<string, unknown>>> {
+    const collection = (await all(caller)).find(
+      (collection) => collection.entityType === entityType
+    )
     if (!collection) return []
-    const { status, document } = await cms.request({ path: collection.path, query: id === undefined ? [] : [['filter[drupal_internal__id]', id]], caller })
+    const { status, document } = await cms.request({
+      path: collection.path,
+      query: id === undefined ? [] : [['filter[drupal_internal__id]', id]],
+      caller
+    })
     const rows = status < 400 ? rowsOf(resources(document), collection) : []
-    const other = rows.find(({ attributes }) => id !== undefined && (attributes?.drupal_internal__id ?? id) !== id)
+    const other = rows.find(
+      ({ attributes }) => id !== undefined && (attributes?.drupal_internal__id ?? id) !== id
+    )
     if (other) throw mismatch(`${entityType} ${id}`, other)
     return rows.map(({ attributes = {} }) => attributes)
   }
 
-  function age (caller: Caller): number {
+  function age(caller: Caller): number {
     let oldest = now()
-    for (const at of [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at]) {
+    for (const at of [
+      entryPoints.get(fingerprint(caller))?.at,
+      types.get(readKey('', caller))?.at
+    ]) {
       if (at !== undefined && now() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
     }
     return now() - oldest
   }
 
-  return { all, editions, bundles, editionTypes, me: async (caller) => (await welcome(caller)).me, age }
+  return {
+    all,
+    editions,
+    bundles,
+    editionTypes,
+    me: async (caller) => (await welcome(caller)).me,
+    age
+  }
 }
 
 /**
  * Drupal names the user to everybody but anonymous ones; where a site hides users, some versions do not.
  * Source: Drupal\jsonapi\Controller\EntryPoint::index().
  */
-function meIn (document: Document, collections: Collection[]): string | null | undefined {
+function meIn(document: Document, collections: Collection[]): string | null | undefined {
   const user = userIn(document)
   if (user) return typeof user.id === 'string' ? user.id : undefined
   return collections.some(({ entityType }) => entityType === 'user') ? null : undefined
@@ -208,10 +259,19 @@ function meIn (document: Document, collections: Collection[]): string | null | u
  * The id and label of a bundle, whatever the names of its keys. Without a label the id takes its place. Source:
  * Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
  */
-export function bundleLabel (attributes: Record<string, unknown>): [id: string, label: string] {
-  const id = scalarText(Object.entries(attributes).find(([name]) => name.startsWith('drupal_internal__'))?.[1])
-  const others = Object.keys(attributes).filter((name) => name !== 'langcode' && !name.startsWith('drupal_internal__') && typeof attributes[name] === 'string')
-  const label = [...BUNDLE_LABELS, ...others].map((name) => scalarText(attributes[name])).find((text) => text !== '')
+export function bundleLabel(attributes: Record<string, unknown>): [id: string, label: string] {
+  const id = scalarText(
+    Object.entries(attributes).find(([name]) => name.startsWith('drupal_internal__'))?.[1]
+  )
+  const others = Object.keys(attributes).filter(
+    (name) =>
+      name !== 'langcode' &&
+      !name.startsWith('drupal_internal__') &&
+      typeof attributes[name] === 'string'
+  )
+  const label = [...BUNDLE_LABELS, ...others]
+    .map((name) => scalarText(attributes[name]))
+    .find((text) => text !== '')
   return [id, label ?? id]
 }
 
@@ -219,36 +279,43 @@ export function bundleLabel (attributes: Record<string, unknown>): [id: string, 
 const BUNDLE_LABELS = ['label', 'name', 'title']
 
 /** Uses the id where there is no label. Every object has members such as `constructor`, hence hasOwn. */
-function withLabel (id: string, labels: Record<string, string>): Named {
+function withLabel(id: string, labels: Record<string, string>): Named {
   return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
 
-function labelledIds (labels: Record<string, string>): Named[] {
+function labelledIds(labels: Record<string, string>): Named[] {
   return Object.entries(labels).map(([id, label]) => ({ id, label }))
 }
 
 /** Allowed values as Drupal stores them: an object of labels by value, a list where the values are 0, 1, ..., or a list of pairs. */
-export function allowedValues (values: unknown): Record<string, string> {
+export function allowedValues(values: unknown): Record<string, string> {
   if (!isObject(values) && !Array.isArray(values)) return {}
-  return Object.fromEntries(Object.entries(values).map(([value, label]) => isObject(label)
-    ? [scalarText(label.value), scalarText(label.label)]
-    : [value, scalarText(label)]))
+  return Object.fromEntries(
+    Object.entries(values).map(([value, label]) =>
+      isObject(label)
+        ? [scalarText(label.value), scalarText(label.label)]
+        : [value, scalarText(label)]
+    )
+  )
 }
 
 /** What edition types count among those that Quoin remembers. */
-function weightOf (types: Named[]): number {
-  return types.reduce((sum, { id, label }) => sum + 1 + Math.trunc((id.length + label.length) / CHARACTERS), 1)
+function weightOf(types: Named[]): number {
+  return types.reduce(
+    (sum, { id, label }) => sum + 1 + Math.trunc((id.length + label.length) / CHARACTERS),
+    1
+  )
 }
 
 /** Of a collection, in characters. Drupal's have two machine names, of 65 characters together. */
 const LONGEST_PATH = 1024
 
-function pathname (link: unknown): string {
+function pathname(link: unknown): string {
   const href = isObject(link) ? link.href : link
   return URL.parse(scalarText(href), 'http://cms')?.pathname ?? ''
 }
 
 /** The path of one entity of a collection. */
-export function individualPath ({ path }: Pick<Collection, 'path'>, uuid: string): string {
+export function individualPath({ path }: Pick<Collection, 'path'>, uuid: string): string {
   return `${path}/${encodeURIComponent(uuid.toWellFormed())}`
 }

@@ -27,7 +27,7 @@ const DEFAULT_KEYS: Keys = {
 }
 
 /** The keys of any entity type, as the content model or Drupal core has them. */
-export function entityKeys (entityType: string, model: ContentModel): Keys {
+export function entityKeys(entityType: string, model: ContentModel): Keys {
   if (entityType === model.entityType) return model.keys
   const { [entityType]: id = 'id' } = model.idKeys
   return { ...DEFAULT_KEYS, ...CORE_KEYS[entityType], id }

@@ -7,10 +7,16 @@ import { entityKeys, type Keys } from './keys.ts'
  * allows the published rows, the user's own, or all. Source: Drupal\jsonapi\JsonApiFilter,
  * Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
  */
-export type Kind = 'unpublished of others' | 'published of others' | 'own unpublished' | 'own published'
+export type Kind =
+  'unpublished of others' | 'published of others' | 'own unpublished' | 'own published'
 
 /** Those that show the most first. */
-export const KINDS: readonly Kind[] = ['unpublished of others', 'published of others', 'own unpublished', 'own published']
+export const KINDS: readonly Kind[] = [
+  'unpublished of others',
+  'published of others',
+  'own unpublished',
+  'own published'
+]
 
 /** The kinds of published rows. */
 export const PUBLISHED_KINDS: readonly Kind[] = ['published of others', 'own published']
@@ -35,21 +41,23 @@ export interface View {
   me: string | null | undefined
 }
 
-export function viewOn (entityType: string, me: View['me'], model: ContentModel): View {
+export function viewOn(entityType: string, me: View['me'], model: ContentModel): View {
   return { model, entityType, keys: entityKeys(entityType, model), me }
 }
 
 /** The kind of a row; undefined where it does not show all that tells it. */
-export function kindOf (row: Resource, view: View): Kind | undefined {
+export function kindOf(row: Resource, view: View): Kind | undefined {
   const isPublished = isPublishedRow(row, view)
   const isOwn = isOwnRow(row, view)
-  if (isPublished === undefined || isOwn === undefined || OTHERWISE.includes(view.entityType)) return undefined
+  if (isPublished === undefined || isOwn === undefined || OTHERWISE.includes(view.entityType)) {
+    return undefined
+  }
   if (isOwn) return isPublished ? 'own published' : 'own unpublished'
   return isPublished ? 'published of others' : 'unpublished of others'
 }
 
 /** Drupal has two flags: published, and enabled, whose key is `status`. Nearly all entity types have one field for both. */
-function isPublishedRow ({ attributes = {} }: Resource, { model, keys }: View): boolean | undefined {
+function isPublishedRow({ attributes = {} }: Resource, { model, keys }: View): boolean | undefined {
   const { status } = attributes
   if (keys.published === null) return status === true
   const isPublished = attributes[publicName(model, keys.published)]
@@ -57,7 +65,10 @@ function isPublishedRow ({ attributes = {} }: Resource, { model, keys }: View): 
   return !isPublished && status === true ? undefined : isPublished
 }
 
-function isOwnRow ({ id, relationships = {} }: Resource, { model, entityType, keys, me }: View): boolean | undefined {
+function isOwnRow(
+  { id, relationships = {} }: Resource,
+  { model, entityType, keys, me }: View
+): boolean | undefined {
   if (me === null || keys.owner === null) return false
   if (me === undefined) return undefined
   if (entityType === 'user') return isSameUuid(id, me)
@@ -69,19 +80,19 @@ function isOwnRow ({ id, relationships = {} }: Resource, { model, entityType, ke
 }
 
 /** The kinds that a filter certainly finds, by those of which it has found rows that exist, and those of which it has not. */
-export function provenBy (found: Iterable<Kind>, missed: ReadonlySet<Kind>): ReadonlySet<Kind> {
+export function provenBy(found: Iterable<Kind>, missed: ReadonlySet<Kind>): ReadonlySet<Kind> {
   const sound = [...found].filter((kind) => WITH[kind].every((other) => !missed.has(other)))
   return new Set(sound.flatMap((kind) => WITH[kind]))
 }
 
 /** The path by which rows are sorted by their owners; undefined where all rows are alike in that. */
-export function ownerPath ({ model, entityType, keys, me }: View): string | undefined {
+export function ownerPath({ model, entityType, keys, me }: View): string | undefined {
   if (keys.owner === null || typeof me !== 'string' || entityType === 'user') return undefined
   return `${publicName(model, keys.owner)}.meta.drupal_internal__target_id`
 }
 
 /** The public names of what tells a row's kind. */
-export function kindFields ({ model, keys }: View): string[] {
+export function kindFields({ model, keys }: View): string[] {
   const names = [keys.published, keys.owner].filter((key) => key !== null)
   return [...new Set([...names.map((key) => publicName(model, key)), 'status'])]
 }

@@ -12,8 +12,13 @@ const CORE_TIMES: readonly string[] = ContentModel.properties.timestampFields.de
 const BUNDLE_TYPES: Readonly<Record<string, string>> = { taxonomy_term: 'taxonomy_vocabulary' }
 
 /** The content model of a list: what Quoin would know of its entities if they were the editions. */
-export function listModel (list: List, model: ContentModel): ContentModel {
-  const { entityType, bundles, bundleEntityType = BUNDLE_TYPES[entityType] ?? `${entityType}_type`, keys } = list
+export function listModel(list: List, model: ContentModel): ContentModel {
+  const {
+    entityType,
+    bundles,
+    bundleEntityType = BUNDLE_TYPES[entityType] ?? `${entityType}_type`,
+    keys
+  } = list
   const { bundles: _bundles, editionTypes: _editionTypes, ...rest } = model
   return {
     ...rest,
@@ -33,10 +38,12 @@ export function listModel (list: List, model: ContentModel): ContentModel {
  */
 export type PublishedKeyOf = (entityType: string) => string | null
 
-export function publishedKeys (model: ContentModel): PublishedKeyOf {
+export function publishedKeys(model: ContentModel): PublishedKeyOf {
   const { published } = model.keys
   const keys = new Map<string, string | null>([[model.entityType, published]])
-  for (const list of Object.values(model.lists)) keys.set(list.entityType, listModel(list, model).keys.published)
+  for (const list of Object.values(model.lists)) {
+    keys.set(list.entityType, listModel(list, model).keys.published)
+  }
   return (entityType) => {
     const key = keys.get(entityType)
     return key === undefined ? entityKeys(entityType, model).published : key
@@ -44,7 +51,7 @@ export function publishedKeys (model: ContentModel): PublishedKeyOf {
 }
 
 /** A list of a site, as if its entities were the site's editions. It shares what the site knows of collections, filters and targets. */
-export function listSite (site: Site, name: string, list: List): Site {
+export function listSite(site: Site, name: string, list: List): Site {
   const model = listModel(list, site.model)
   const planFor = createPlans(model)
   return {
@@ -53,9 +60,12 @@ export function listSite (site: Site, name: string, list: List): Site {
     noun: name,
     catalog: {
       ...site.catalog,
-      async editions (caller) {
+      async editions(caller) {
         const { bundles } = model
-        return (await site.catalog.all(caller)).filter(({ entityType, bundle }) => entityType === model.entityType && (!bundles || Object.hasOwn(bundles, bundle)))
+        return (await site.catalog.all(caller)).filter(
+          ({ entityType, bundle }) =>
+            entityType === model.entityType && (!bundles || Object.hasOwn(bundles, bundle))
+        )
       }
     },
     filters: createFilters({ cms: site.cms, catalog: site.catalog, model, warn: site.warn }),

@@ -7,15 +7,15 @@ import { shapeOf, type FieldShape, type Shape } from '../translate/shape.ts'
 /** The fields of each resource type, as documents have shown them. */
 export interface Shapes {
   /** Takes in the fields that a resource shows. */
-  learn (resource: Resource): void
+  learn(resource: Resource): void
   /** Fields (by internal name) of a resource type; undefined until a document has shown one. Another object as soon as one of them changes. */
-  of (resourceType: string): Shape | undefined
+  of(resourceType: string): Shape | undefined
   /** Notes that Drupal does not include a relationship, named by its internal name. */
-  exclude (resourceType: string, field: string): void
+  exclude(resourceType: string, field: string): void
   /** Drops all fields of a resource type except those that Drupal does not include. */
-  keepExcluded (resourceType: string): void
+  keepExcluded(resourceType: string): void
   /** Drops a resource type whose fields have changed. */
-  forget (resourceType: string): void
+  forget(resourceType: string): void
 }
 
 /** How many fields and properties Quoin remembers, those of all resource types together. Large sites have some thousand. */
@@ -28,23 +28,33 @@ const OF_TYPE = 10_000
  * Remembers field shapes. Every JSON:API document shows which fields are relationships and which hold many items, even
  * where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer, EntityReferenceFieldNormalizer.
  */
-export function createShapes (model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
+export function createShapes(model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
   const shapes = new LRUCache<string, Shape>({ maxSize: REMEMBERED, sizeCalculation: weightOf })
   /** For resources with the same members: the members, by public name, that were empty in all of them so far. */
-  const empty = new WeakMap<Plan, { shape: Shape, attributes: string[], relationships: string[] }>()
+  const empty = new WeakMap<Plan, { shape: Shape; attributes: string[]; relationships: string[] }>()
 
-  function learn (resource: Resource): void {
+  function learn(resource: Resource): void {
     const before = shapes.get(resource.type)
     const plan = planFor(resource)
     const last = empty.get(plan)
     // Nearly no resource shows anything new.
-    if (before && last?.shape === before && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
+    if (
+      before &&
+      last?.shape === before &&
+      last.attributes.every((name) => isEmpty(resource.attributes![name])) &&
+      last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))
+    ) {
+      return
+    }
     const own = shapeOf(resource, model)
     const fresh = [...own].filter(([field, { sample, properties }]) => {
       const earlier = before?.get(field)
       return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
     })
-    const all = before && fresh.length === 0 ? before : new Map<string, FieldShape>([...before ?? [], ...fresh])
+    const all =
+      before && fresh.length === 0
+        ? before
+        : new Map<string, FieldShape>([...(before ?? []), ...fresh])
     const shape = all === before || weightOf(all) <= OF_TYPE ? all : own
     shapes.set(resource.type, shape)
     const ofName = (name: string) => shape.get(internalName(model, name))!
@@ -55,26 +65,34 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
     })
   }
 
-  function exclude (resourceType: string, field: string): void {
+  function exclude(resourceType: string, field: string): void {
     const shape = shapes.get(resourceType)!
     shapes.set(resourceType, new Map(shape).set(field, { ...shape.get(field)!, isExcluded: true }))
   }
 
-  function keepExcluded (resourceType: string): void {
+  function keepExcluded(resourceType: string): void {
     const excluded = [...shapes.get(resourceType)!].filter(([, { isExcluded }]) => isExcluded)
     shapes.set(resourceType, new Map(excluded))
   }
 
-  return { learn, of: (resourceType) => shapes.get(resourceType), exclude, keepExcluded, forget: (resourceType) => { shapes.delete(resourceType) } }
+  return {
+    learn,
+    of: (resourceType) => shapes.get(resourceType),
+    exclude,
+    keepExcluded,
+    forget: (resourceType) => {
+      shapes.delete(resourceType)
+    }
+  }
 }
 
 /** What a shape counts: its fields and their properties, and one for itself. */
-function weightOf (shape: Shape): number {
+function weightOf(shape: Shape): number {
   let weight = 1 + shape.size
   for (const { properties } of shape.values()) weight += properties?.length ?? 0
   return weight
 }
 
-function isEmpty (data: unknown): boolean {
+function isEmpty(data: unknown): boolean {
   return data === null || (Array.isArray(data) && data.length === 0)
 }

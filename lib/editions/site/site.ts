@@ -36,7 +36,7 @@ export interface Site {
   /** Tells its operator something. */
   warn: (message: string) => void
   /** How long ago Quoin asked for the oldest of what it remembers for this caller, in milliseconds. */
-  age (caller: Caller): number
+  age(caller: Caller): number
 }
 
 /** Where the CMS has an edition. */
@@ -49,9 +49,9 @@ export interface EditionPlace {
 /** The resource types and uuids of the editions that Quoin has met. */
 export interface EditionIds {
   /** @param id integer id or uuid, in lower case */
-  get (id: string): EditionPlace | undefined
+  get(id: string): EditionPlace | undefined
   /** Takes in the ids of a resource. */
-  learn (resource: Resource): void
+  learn(resource: Resource): void
 }
 
 export interface SiteOptions {
@@ -64,15 +64,19 @@ export interface SiteOptions {
 }
 
 /** A site of which Quoin knows nothing yet. Quoin asks the site only when it needs an answer. */
-export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
+export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   const address = new URL(cmsUrl)
   const catalog = createCatalog({ cms, model })
   const planFor = createPlans(model)
-  const ownKeys = { langcode: String(model.keys.langcode), defaultLangcode: String(model.keys.defaultLangcode) }
+  const ownKeys = {
+    langcode: String(model.keys.langcode),
+    defaultLangcode: String(model.keys.defaultLangcode)
+  }
   const targets = createTargetMemory({
     urlsOf: (known) => urlsOf(known, model, address),
     // Editions refer to editions too. For modules' entity types nobody names the key; nearly all call it so.
-    languageKeysOf: (resourceType) => splitType(model, resourceType).entityType === model.entityType ? ownKeys : LANGUAGE_KEYS
+    languageKeysOf: (resourceType) =>
+      splitType(model, resourceType).entityType === model.entityType ? ownKeys : LANGUAGE_KEYS
   })
   return {
     cms,
@@ -95,15 +99,17 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
 const IDS = 50_000
 const LONGEST_ID = 255
 
-export function createEditionIds (model: ContentModel): EditionIds {
+export function createEditionIds(model: ContentModel): EditionIds {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const places = new LRUCache<string, EditionPlace>({ maxSize: IDS, sizeCalculation: () => 1 })
   const idAttribute = publicName(model, model.keys.id)
 
   return {
     get: (id) => places.get(id),
-    learn ({ type, id: uuid, attributes }) {
-      for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) if (id.length <= LONGEST_ID) places.set(id, { type, uuid })
+    learn({ type, id: uuid, attributes }) {
+      for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) {
+        if (id.length <= LONGEST_ID) places.set(id, { type, uuid })
+      }
     }
   }
 }

@@ -1,9 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
 import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
-import { identifiers, type Document, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import {
+  identifiers,
+  type Document,
+  type Resource,
+  type ResourceIdentifier
+} from '../../jsonapi/document.ts'
 import { isLost, type UrlOf } from '../translate/read.ts'
-import { LANGUAGE_KEYS, targetOf, type LanguageKeys, type Target, type Targets } from '../translate/urls.ts'
+import {
+  LANGUAGE_KEYS,
+  targetOf,
+  type LanguageKeys,
+  type Target,
+  type Targets
+} from '../translate/urls.ts'
 
 /** The targets that the CMS has shown to one caller, all within a minute. */
 export interface KnownTargets {
@@ -27,20 +38,26 @@ export interface KnownTargets {
  */
 export interface TargetMemory {
   /** The targets that a caller was shown within the last minute; empty if there are none. */
-  of (caller: Caller): KnownTargets
+  of(caller: Caller): KnownTargets
   /**
    * Takes in the targets that a document includes. A reference whose target it leaves out is hidden from the caller.
    * @param page the page of a list that the document is, if it is one
    */
-  learn (known: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void
+  learn(
+    known: KnownTargets,
+    references: ResourceIdentifier[],
+    document: Document,
+    caller: Caller,
+    page?: string
+  ): void
   /** Takes in those of the translated targets whose originals a document includes. */
-  learnOriginals (known: KnownTargets, translated: ResourceIdentifier[], document: Document): void
+  learnOriginals(known: KnownTargets, translated: ResourceIdentifier[], document: Document): void
   /** Takes translated targets for originals, since their originals were looked for and not found. */
-  settle (known: KnownTargets, translated: ResourceIdentifier[]): void
+  settle(known: KnownTargets, translated: ResourceIdentifier[]): void
   /** Forgets what a caller was shown of an entity with this id, or, without one, all; whatever the language. */
-  refuse (caller: Caller, id?: string): void
+  refuse(caller: Caller, id?: string): void
   /** How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds. */
-  age (caller: Caller): number
+  age(caller: Caller): number
 }
 
 const REMEMBERED_MS = 60_000
@@ -58,11 +75,15 @@ export interface TargetMemoryOptions {
   now?: () => number
 }
 
-export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = () => performance.now() }: TargetMemoryOptions): TargetMemory {
+export function createTargetMemory({
+  urlsOf,
+  languageKeysOf = () => LANGUAGE_KEYS,
+  now = () => performance.now()
+}: TargetMemoryOptions): TargetMemory {
   const memories = new LRUCache<string, KnownTargets>({
     maxSize: REMEMBERED,
     sizeCalculation: count,
-    dispose (_memory, key) {
+    dispose(_memory, key) {
       const owner = key.split('\n', 1)[0]!
       const keys = keysOf.get(owner)!
       keys.delete(key)
@@ -75,29 +96,55 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
   /** Those that a request may still be learning. */
   const refused = new WeakSet<KnownTargets>()
 
-  function fresh (caller: Caller): KnownTargets | undefined {
+  function fresh(caller: Caller): KnownTargets | undefined {
     const known = memories.get(readKey('', caller))
     return known && now() - known.since < REMEMBERED_MS ? known : undefined
   }
 
-  function empty (): KnownTargets {
+  function empty(): KnownTargets {
     const targets = new Map()
-    return { since: now(), targets, weight: 0, urlOf: urlsOf(targets), documents: new WeakSet(), pages: new Set() }
+    return {
+      since: now(),
+      targets,
+      weight: 0,
+      urlOf: urlsOf(targets),
+      documents: new WeakSet(),
+      pages: new Set()
+    }
   }
 
-  function shownBy ({ included = [] }: Document): (reference: ResourceIdentifier) => Target | undefined {
-    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes, languageKeysOf(type))]))
+  function shownBy({
+    included = []
+  }: Document): (reference: ResourceIdentifier) => Target | undefined {
+    const shown = new Map(
+      included.map(({ type, id, attributes }) => [
+        `${type} ${id}`,
+        targetOf(attributes, languageKeysOf(type))
+      ])
+    )
     return ({ type, id }) => shown.get(`${type} ${id}`)
   }
 
-  function putAll (memory: KnownTargets, references: ResourceIdentifier[], targetFor: (reference: ResourceIdentifier) => Target): void {
+  function putAll(
+    memory: KnownTargets,
+    references: ResourceIdentifier[],
+    targetFor: (reference: ResourceIdentifier) => Target
+  ): void {
     const { targets } = memory
     let hasChanged = false
-    for (const reference of references) hasChanged = put(memory, reference, targetFor(reference)) || hasChanged
+    for (const reference of references) {
+      hasChanged = put(memory, reference, targetFor(reference)) || hasChanged
+    }
     if (hasChanged) Object.assign(memory, { urlOf: urlsOf(targets), documents: new WeakSet() })
   }
 
-  function learn (memory: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void {
+  function learn(
+    memory: KnownTargets,
+    references: ResourceIdentifier[],
+    document: Document,
+    caller: Caller,
+    page?: string
+  ): void {
     const { targets, pages } = memory
     const before = count(memory)
     if (page !== undefined) pages.add(page)
@@ -114,10 +161,12 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
     keysOf.set(owner, (keysOf.get(owner) ?? new Set()).add(key))
   }
 
-  function refuse (caller: Caller, id?: string): void {
-    for (const key of [...keysOf.get(fingerprint(caller)) ?? []]) {
+  function refuse(caller: Caller, id?: string): void {
+    for (const key of [...(keysOf.get(fingerprint(caller)) ?? [])]) {
       const memory = memories.peek(key)!
-      const isShown = id === undefined || [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
+      const isShown =
+        id === undefined ||
+        [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
       if (!isShown) continue
       refused.add(memory)
       memories.delete(key)
@@ -128,18 +177,23 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
     of: (caller) => fresh(caller) ?? empty(),
     learn,
     refuse,
-    learnOriginals (memory, references, document) {
+    learnOriginals(memory, references, document) {
       const targetIn = shownBy(document)
-      const isOriginal = (target: Target | undefined) => target !== undefined && !target.isTranslation
-      putAll(memory, references.filter((reference) => isOriginal(targetIn(reference))), (reference) => targetIn(reference)!)
+      const isOriginal = (target: Target | undefined) =>
+        target !== undefined && !target.isTranslation
+      putAll(
+        memory,
+        references.filter((reference) => isOriginal(targetIn(reference))),
+        (reference) => targetIn(reference)!
+      )
     },
-    settle (memory, references) {
+    settle(memory, references) {
       putAll(memory, references, ({ type, id }) => {
         const { isTranslation: _, ...target } = memory.targets.get(type)!.get(id)!
         return target
       })
     },
-    age (caller) {
+    age(caller) {
       const known = fresh(caller)
       return known ? now() - known.since : 0
     }
@@ -147,20 +201,30 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
 }
 
 /** The references of resources in these relationships, except those whose entity is gone. */
-export function referencesIn (resources: Resource[], names: string[]): ResourceIdentifier[] {
+export function referencesIn(resources: Resource[], names: string[]): ResourceIdentifier[] {
   const references: ResourceIdentifier[] = []
   for (const { relationships } of resources) {
     for (const name of names) {
-      for (const identifier of identifiers(relationships?.[name])) if (!isLost(identifier)) references.push(identifier)
+      for (const identifier of identifiers(relationships?.[name])) {
+        if (!isLost(identifier)) references.push(identifier)
+      }
     }
   }
   return references
 }
 
 /** Those of the relationships in which resources have a target that is not known. */
-export function namesWithUnknownTargets (resources: Resource[], names: ReadonlySet<string>, targets: Targets): string[] {
-  const isKnown = (identifier: ResourceIdentifier) => isLost(identifier) || targets.get(identifier.type)?.has(identifier.id)
-  return [...names].filter((name) => !resources.every(({ relationships }) => identifiers(relationships?.[name]).every(isKnown)))
+export function namesWithUnknownTargets(
+  resources: Resource[],
+  names: ReadonlySet<string>,
+  targets: Targets
+): string[] {
+  const isKnown = (identifier: ResourceIdentifier) =>
+    isLost(identifier) || targets.get(identifier.type)?.has(identifier.id)
+  return [...names].filter(
+    (name) =>
+      !resources.every(({ relationships }) => identifiers(relationships?.[name]).every(isKnown))
+  )
 }
 
 /** A reference to a target that the CMS has shown in a translation. */
@@ -172,31 +236,44 @@ export interface TranslatedReference extends ResourceIdentifier {
 }
 
 /** The references to translated targets that resources have in these relationships. */
-export function translatedIn (resources: Resource[], names: ReadonlySet<string>, targets: Targets): TranslatedReference[] {
-  return [...names].flatMap((relationship) => referencesIn(resources, [relationship]).flatMap((reference) => {
-    const target = targets.get(reference.type)?.get(reference.id)
-    return target?.isTranslation ? { ...reference, relationship, langcode: target.langcode } : []
-  }))
+export function translatedIn(
+  resources: Resource[],
+  names: ReadonlySet<string>,
+  targets: Targets
+): TranslatedReference[] {
+  return [...names].flatMap((relationship) =>
+    referencesIn(resources, [relationship]).flatMap((reference) => {
+      const target = targets.get(reference.type)?.get(reference.id)
+      return target?.isTranslation ? { ...reference, relationship, langcode: target.langcode } : []
+    })
+  )
 }
 
 /** Puts a target into its place. A translation does not replace its original. @returns whether another one was there */
-function put (memory: KnownTargets, { type, id }: ResourceIdentifier, target: Target): boolean {
+function put(memory: KnownTargets, { type, id }: ResourceIdentifier, target: Target): boolean {
   const { targets } = memory
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const earlier = ofType.get(id)
-  if (target.isTranslation && earlier?.langcode !== undefined && !earlier.isTranslation) return false
+  if (target.isTranslation && earlier?.langcode !== undefined && !earlier.isTranslation) {
+    return false
+  }
   ofType.set(id, target)
   memory.weight += weightOf(target) - (earlier ? weightOf(earlier) : 0)
-  return earlier !== undefined && (earlier.alias !== target.alias || earlier.fileUrl !== target.fileUrl || earlier.langcode !== target.langcode)
+  return (
+    earlier !== undefined &&
+    (earlier.alias !== target.alias ||
+      earlier.fileUrl !== target.fileUrl ||
+      earlier.langcode !== target.langcode)
+  )
 }
 
 /** So many characters count as much as a target does. */
 const CHARACTERS = 256
 
-function weightOf ({ alias = '', fileUrl = '', langcode = '' }: Target): number {
+function weightOf({ alias = '', fileUrl = '', langcode = '' }: Target): number {
   return 1 + Math.trunc((alias.length + fileUrl.length + langcode.length) / CHARACTERS)
 }
 
-function count ({ weight, pages }: KnownTargets): number {
+function count({ weight, pages }: KnownTargets): number {
   return pages.size + weight
 }

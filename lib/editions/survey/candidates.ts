@@ -6,11 +6,57 @@ import { relationsOf } from './attributes.ts'
 
 /** Entity types of Drupal core and of modules that nearly every site has: what editions refer to, and configuration. */
 const COMMON = new Set([
-  'node', 'taxonomy_term', 'user', 'file', 'media', 'comment', 'block_content', 'menu_link_content', 'path_alias', 'shortcut', 'contact_message', 'content_moderation_state',
-  'workspace', 'paragraph', 'redirect', 'search_api_task', 'crop', 'webform_submission', 'oauth2_token', 'consumer',
-  'action', 'base_field_override', 'block', 'block_content_type', 'comment_type', 'configurable_language', 'contact_form', 'date_format', 'editor', 'entity_form_display',
-  'entity_form_mode', 'entity_view_display', 'entity_view_mode', 'field_config', 'field_storage_config', 'filter_format', 'image_style', 'language_content_settings', 'media_type', 'menu',
-  'node_type', 'paragraphs_type', 'responsive_image_style', 'rest_resource_config', 'search_page', 'shortcut_set', 'taxonomy_vocabulary', 'tour', 'user_role', 'view', 'workflow'
+  'node',
+  'taxonomy_term',
+  'user',
+  'file',
+  'media',
+  'comment',
+  'block_content',
+  'menu_link_content',
+  'path_alias',
+  'shortcut',
+  'contact_message',
+  'content_moderation_state',
+  'workspace',
+  'paragraph',
+  'redirect',
+  'search_api_task',
+  'crop',
+  'webform_submission',
+  'oauth2_token',
+  'consumer',
+  'action',
+  'base_field_override',
+  'block',
+  'block_content_type',
+  'comment_type',
+  'configurable_language',
+  'contact_form',
+  'date_format',
+  'editor',
+  'entity_form_display',
+  'entity_form_mode',
+  'entity_view_display',
+  'entity_view_mode',
+  'field_config',
+  'field_storage_config',
+  'filter_format',
+  'image_style',
+  'language_content_settings',
+  'media_type',
+  'menu',
+  'node_type',
+  'paragraphs_type',
+  'responsive_image_style',
+  'rest_resource_config',
+  'search_page',
+  'shortcut_set',
+  'taxonomy_vocabulary',
+  'tour',
+  'user_role',
+  'view',
+  'workflow'
 ])
 
 /** Of the types in COMMON, those that could hold editions where there is nothing else. */
@@ -27,23 +73,49 @@ export interface Candidate {
 }
 
 /** The content entity types of a site that are not Drupal core's. */
-export async function candidatesIn ({ list }: Ask, collections: Collection[]): Promise<Candidate[]> {
-  const own = Map.groupBy(collections.filter(({ entityType }) => !COMMON.has(entityType)), ({ entityType }) => entityType)
-  const candidates = await Promise.all([...own].map(async ([entityType, ofType]): Promise<Candidate[]> => {
-    const { rows } = await list(ofType[0]!.path)
-    const isConfiguration = rows.length > 0 ? isConfig(rows[0]!) : ofType.length === 1 && ofType[0]!.bundle === entityType
-    const holdsNodes = relationsOf(rows).some(({ many, targets }) => many && targets.some(({ type }) => type.startsWith('node--')))
-    return isConfiguration ? [] : [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: rows.length, holdsNodes }]
-  }))
+export async function candidatesIn({ list }: Ask, collections: Collection[]): Promise<Candidate[]> {
+  const own = Map.groupBy(
+    collections.filter(({ entityType }) => !COMMON.has(entityType)),
+    ({ entityType }) => entityType
+  )
+  const candidates = await Promise.all(
+    [...own].map(async ([entityType, ofType]): Promise<Candidate[]> => {
+      const { rows } = await list(ofType[0]!.path)
+      const isConfiguration =
+        rows.length > 0
+          ? isConfig(rows[0]!)
+          : ofType.length === 1 && ofType[0]!.bundle === entityType
+      const holdsNodes = relationsOf(rows).some(
+        ({ many, targets }) => many && targets.some(({ type }) => type.startsWith('node--'))
+      )
+      return isConfiguration
+        ? []
+        : [
+            {
+              entityType,
+              bundles: ofType.map(({ bundle }) => bundle),
+              seen: rows.length,
+              holdsNodes
+            }
+          ]
+    })
+  )
   const all = candidates.flat()
   if (all.length > 0) return all
   return SECOND_BEST.flatMap((entityType) => {
     const ofType = collections.filter((collection) => collection.entityType === entityType)
-    return ofType.length > 0 ? [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: 0, holdsNodes: false }] : []
+    return ofType.length > 0
+      ? [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: 0, holdsNodes: false }]
+      : []
   })
 }
 
 /** Configuration has machine names for ids, and says what it depends on. */
-function isConfig ({ attributes = {} }: Resource): boolean {
-  return Object.hasOwn(attributes, 'dependencies') && Object.entries(attributes).some(([name, value]) => name.startsWith(INTERNAL) && !/^\d+$/.test(scalarText(value)))
+function isConfig({ attributes = {} }: Resource): boolean {
+  return (
+    Object.hasOwn(attributes, 'dependencies') &&
+    Object.entries(attributes).some(
+      ([name, value]) => name.startsWith(INTERNAL) && !/^\d+$/.test(scalarText(value))
+    )
+  )
 }

@@ -12,6 +12,21 @@ export interface Member {
   why: string
 }
 
-export const shown = (name: string, value: unknown, why: string): Member => ({ name, value, certainty: 'shown', why })
-export const guessed = (name: string, value: unknown, why: string): Member => ({ name, value, certainty: 'guessed', why })
-export const hidden = (name: string, why: string): Member => ({ name, value: undefined, certainty: 'hidden', why })
+export const shown = (name: string, value: unknown, why: string): Member => ({
+  name,
+  value,
+  certainty: 'shown',
+  why
+})
+export const guessed = (name: string, value: unknown, why: string): Member => ({
+  name,
+  value,
+  certainty: 'guessed',
+  why
+})
+export const hidden = (name: string, why: string): Member => ({
+  name,
+  value: undefined,
+  certainty: 'hidden',
+  why
+})

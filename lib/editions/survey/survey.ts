@@ -4,11 +4,24 @@ import { createCatalog, type Collection } from '../site/catalog.ts'
 import { uuidQuery } from '../translate/query.ts'
 import type { Ask, RowList } from './ask.ts'
 import { attributesOf, hasTimes, relationsOf, targetId } from './attributes.ts'
-import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
+import {
+  fieldMembers,
+  openTimes,
+  timestampMembers,
+  type FieldRows,
+  type Storage
+} from './fields.ts'
 import { keyMembers } from './keys.ts'
 import { lookMembers } from './looks.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
-import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES, withoutPrefix } from './places.ts'
+import {
+  canonicalPath,
+  languageMember,
+  mediaPath,
+  twinOf,
+  USUAL_LANGUAGES,
+  withoutPrefix
+} from './places.ts'
 import { timeZoneMember } from './time-zone.ts'
 
 /** What a site shows of its content model to one account. */
@@ -17,7 +30,7 @@ export interface Survey {
   /** The fields of editions that show times. */
   times: string[]
   /** How many editions it saw, and how many are hidden on the same pages. */
-  editions: { seen: number, hidden: number, permission?: string }
+  editions: { seen: number; hidden: number; permission?: string }
 }
 
 /** How many pages of configuration a survey reads: sites have some hundred fields. */
@@ -29,10 +42,12 @@ const TRIES = 20
 const DEFAULTS = contentModel({})
 
 /** Every collection of a site, under the names that Drupal gives entity types; those of renamed resource types come from their paths. */
-export async function collectionsOf ({ cms }: Ask): Promise<Collection[]> {
+export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
   return (await createCatalog({ cms, model: DEFAULTS }).all({})).map((collection) => {
     const [entityType, bundle, ...rest] = collection.path.slice(1).split('/')
-    return collection.resourceType.includes('--') || !bundle || rest.length > 0 ? collection : { ...collection, entityType: entityType!, bundle }
+    return collection.resourceType.includes('--') || !bundle || rest.length > 0
+      ? collection
+      : { ...collection, entityType: entityType!, bundle }
   })
 }
 
@@ -41,41 +56,87 @@ export async function collectionsOf ({ cms }: Ask): Promise<Collection[]> {
  * configuration that the account may see, and by trying paths. It reads only.
  * @param languages to be tried besides those that the site or its editions show
  */
-export async function surveySite (ask: Ask, entityType: string, collections: Collection[], languages: string[] = []): Promise<Survey> {
-  const editionCollections = collections.filter((collection) => collection.entityType === entityType)
+export async function surveySite(
+  ask: Ask,
+  entityType: string,
+  collections: Collection[],
+  languages: string[] = []
+): Promise<Survey> {
+  const editionCollections = collections.filter(
+    (collection) => collection.entityType === entityType
+  )
   const pages = await Promise.all(editionCollections.map(({ path }) => ask.list(path)))
   const rows = pages.flatMap(({ rows }) => rows)
   const byType = new Map(collections.map((collection) => [collection.resourceType, collection]))
-  const entityTypeOf = (resourceType: string) => byType.get(resourceType)?.entityType ?? resourceType.split('--', 1)[0]!
+  const entityTypeOf = (resourceType: string) =>
+    byType.get(resourceType)?.entityType ?? resourceType.split('--', 1)[0]!
   const bundleOf = (resourceType: string) => byType.get(resourceType)?.bundle
-  const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
+  const config = (type: string, query: Array<[string, string]> = []) =>
+    listConfig(ask, collections, type, query)
 
-  const storagesOf = (entityType: string) => config('field_storage_config', [['filter[entity_type]', entityType]])
+  const storagesOf = (entityType: string) =>
+    config('field_storage_config', [['filter[entity_type]', entityType]])
   const storages = await storagesOf(entityType)
   const languageConfig = await config('configurable_language')
-  const siteLanguages = languageCodes(languageConfig.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
-  const entity = { entityType, bundles: editionCollections.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES] }
+  const siteLanguages = languageCodes(
+    languageConfig.rows.filter(({ attributes }) => attributes?.locked !== true),
+    `${INTERNAL}id`
+  )
+  const entity = {
+    entityType,
+    bundles: editionCollections.map(({ bundle }) => bundle),
+    rows,
+    bundleOf,
+    entityTypeOf,
+    languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES]
+  }
   const first = keyMembers({ ...entity, twin: undefined, translations: [] })
   const id = idOf(rows[0], first)
   const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
-  const twin = id === undefined ? undefined : await twinOf(ask, (path ?? `/entity/${entityType}/{id}`).replace('{id}', id))
+  const twin =
+    id === undefined
+      ? undefined
+      : await twinOf(ask, (path ?? `/entity/${entityType}/{id}`).replace('{id}', id))
   const langcode = valueOf(first, 'keys.langcode')
   // Editions may have no language, and yet refer to articles that have one.
   const articles = languageConfig.rows.length > 0 ? [] : await articlesOf(ask, collections)
-  const languagesInUse = [...new Set([...siteLanguages, ...langcode === undefined ? [] : languageCodes(rows, langcode), ...languageCodes(articles, 'langcode')])]
+  const languagesInUse = [
+    ...new Set([
+      ...siteLanguages,
+      ...(langcode === undefined ? [] : languageCodes(rows, langcode)),
+      ...languageCodes(articles, 'langcode')
+    ])
+  ]
   const languageList = await languageMember(ask, languagesInUse, {
     usual: languageConfig.rows.length > 0 ? [] : languages,
     permission: languageConfig.rows.length > 0 ? undefined : languageConfig.permission,
-    addressIn: (code) => addressIn(ask, collections, code, path === undefined ? undefined : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path }))
+    addressIn: (code) =>
+      addressIn(
+        ask,
+        collections,
+        code,
+        path === undefined
+          ? undefined
+          : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path })
+      )
   })
-  const needsTranslations = langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
-  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, editionCollections, rows, languageList) : [] })
+  const needsTranslations =
+    langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
+  const keys = keyMembers({
+    ...entity,
+    twin,
+    translations: needsTranslations
+      ? await translationsOf(ask, editionCollections, rows, languageList)
+      : []
+  })
   const bundleEntityType = valueOf(keys, 'bundleEntityType')
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
     entityType,
     rows,
-    keys: keys.flatMap(({ name, value }) => name.startsWith('keys.') && typeof value === 'string' ? value : []),
+    keys: keys.flatMap(({ name, value }) =>
+      name.startsWith('keys.') && typeof value === 'string' ? value : []
+    ),
     storages: configuredIn(storages),
     storagesPermission: `the permission '${storages.permission ?? `administer ${entityType} fields`}'`,
     twin,
@@ -85,55 +146,93 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     bundle: bundle === 'type' ? `${entityType}_type` : bundle
   }
   const times = await triedTimes(ask, editionCollections, fields)
-  const memberList = (await Promise.all(members(keys, fieldMembers(fields)).map(async (member) => {
-    return member.name === 'lists' ? lookMembers(ask, member, { collections, entityTypeOf, storages: configuredIn(await storagesOf('node')) }) : member
-  }))).flat()
-  const references = Object.values(memberList.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
+  const memberList = (
+    await Promise.all(
+      members(keys, fieldMembers(fields)).map(async (member) => {
+        return member.name === 'lists'
+          ? lookMembers(ask, member, {
+              collections,
+              entityTypeOf,
+              storages: configuredIn(await storagesOf('node'))
+            })
+          : member
+      })
+    )
+  ).flat()
+  const references = Object.values(
+    (memberList.findLast(({ name, value }) => name === 'references' && value !== undefined)
+      ?.value as Record<string, string> | undefined) ?? {}
+  )
 
   return {
     members: [
       shown('entityType', entityType, 'the entry point of JSON:API has it'),
       ...memberList,
-      await bundlesMember(editionCollections, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
+      await bundlesMember(
+        editionCollections,
+        entityType,
+        bundleEntityType === undefined ? undefined : await config(bundleEntityType),
+        bundleEntityType
+      ),
       ...timestampMembers(fields, times),
       languageList,
       timeZoneMember(rows),
       ...resourceTypeMembers(collections),
-      ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
+      ...(await placeMembers(ask, {
+        entityType,
+        path,
+        references: [...new Set(references)],
+        rows,
+        byType
+      }))
     ],
-    times: attributesOf(rows).filter(hasTimes).map(({ name }) => name),
-    editions: { seen: rows.length, hidden: pages.reduce((sum, { hidden }) => sum + hidden, 0), ...permissionOf(pages) }
+    times: attributesOf(rows)
+      .filter(hasTimes)
+      .map(({ name }) => name),
+    editions: {
+      seen: rows.length,
+      hidden: pages.reduce((sum, { hidden }) => sum + hidden, 0),
+      ...permissionOf(pages)
+    }
   }
 }
 
 const members = (...lists: Member[][]): Member[] => lists.flat()
 
-function permissionOf (pages: RowList[]): Pick<RowList, 'permission'> {
+function permissionOf(pages: RowList[]): Pick<RowList, 'permission'> {
   const permission = pages.find(({ permission }) => permission !== undefined)?.permission
   return permission === undefined ? {} : { permission }
 }
 
 /** The value of a member; undefined if it is not known, or if there is no such member. */
-function valueOf (members: Member[], name: string): string | undefined {
-  return (members.find((member) => member.name === name)?.value as string | null | undefined) ?? undefined
+function valueOf(members: Member[], name: string): string | undefined {
+  return (
+    (members.find((member) => member.name === name)?.value as string | null | undefined) ??
+    undefined
+  )
 }
 
-function idOf (row: Resource | undefined, keys: Member[]): string | undefined {
+function idOf(row: Resource | undefined, keys: Member[]): string | undefined {
   const id = row?.attributes?.[INTERNAL + String(valueOf(keys, 'keys.id'))]
   return id === undefined ? undefined : scalarText(id)
 }
 
-async function listConfig ({ list }: Ask, collections: Collection[], entityType: string, query: Array<[string, string]>): Promise<RowList> {
+async function listConfig(
+  { list }: Ask,
+  collections: Collection[],
+  entityType: string,
+  query: Array<[string, string]>
+): Promise<RowList> {
   const collection = collections.find((collection) => collection.entityType === entityType)
   return collection ? list(collection.path, query, PAGES) : { rows: [], hidden: 0 }
 }
 
 /** The configuration of fields; undefined where none can be seen. */
-function configuredIn ({ rows }: RowList): Storage[] | undefined {
+function configuredIn({ rows }: RowList): Storage[] | undefined {
   return rows.length > 0 ? rows.map(storageOf) : undefined
 }
 
-function storageOf ({ attributes = {} }: Resource): Storage {
+function storageOf({ attributes = {} }: Resource): Storage {
   return {
     field: scalarText(attributes.field_name),
     type: scalarText(attributes.field_storage_config_type),
@@ -141,89 +240,198 @@ function storageOf ({ attributes = {} }: Resource): Storage {
   }
 }
 
-async function bundlesMember (editionCollections: Collection[], entityType: string, list: RowList | undefined, bundleEntityType: string | undefined): Promise<Member> {
+async function bundlesMember(
+  editionCollections: Collection[],
+  entityType: string,
+  list: RowList | undefined,
+  bundleEntityType: string | undefined
+): Promise<Member> {
   const names = editionCollections.map(({ bundle }) => bundle)
-  const labels = new Map((list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
-    const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
-    const [, other] = Object.entries(attributes).find(([name, value]) => !name.startsWith(INTERNAL) && name !== 'langcode' && typeof value === 'string') ?? []
-    return [scalarText(id), scalarText(attributes.label ?? attributes.name ?? other)]
-  }))
-  const bundles = names.flatMap((name): Array<[string, string]> => labels.get(name) ? [[name, labels.get(name)!]] : [])
-  if (bundles.length === names.length && names.length > 0) return shown('bundles', Object.fromEntries(bundles), `${String(bundleEntityType)} has their labels`)
-  if (bundleEntityType === undefined && names.join() === entityType) return hidden('bundles', 'the entity type has no bundles')
-  return hidden('bundles', `${names.join(', ')}; the permission '${list?.permission ?? `administer ${entityType} types`}' would show their labels`)
+  const labels = new Map(
+    (list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
+      const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
+      const [, other] =
+        Object.entries(attributes).find(
+          ([name, value]) =>
+            !name.startsWith(INTERNAL) && name !== 'langcode' && typeof value === 'string'
+        ) ?? []
+      return [scalarText(id), scalarText(attributes.label ?? attributes.name ?? other)]
+    })
+  )
+  const bundles = names.flatMap((name): Array<[string, string]> =>
+    labels.get(name) ? [[name, labels.get(name)!]] : []
+  )
+  if (bundles.length === names.length && names.length > 0) {
+    return shown(
+      'bundles',
+      Object.fromEntries(bundles),
+      `${String(bundleEntityType)} has their labels`
+    )
+  }
+  if (bundleEntityType === undefined && names.join() === entityType) {
+    return hidden('bundles', 'the entity type has no bundles')
+  }
+  return hidden(
+    'bundles',
+    `${names.join(', ')}; the permission '${list?.permission ?? `administer ${entityType} types`}' would show their labels`
+  )
 }
 
 /** The languages in an attribute. */
-function languageCodes (rows: Resource[], name: string): string[] {
+function languageCodes(rows: Resource[], name: string): string[] {
   const codes = rows.map(({ attributes }) => scalarText(attributes?.[name]))
-  return [...new Set(codes)].filter((code) => /^[\w-]+$/.test(code) && code !== 'und' && code !== 'zxx')
+  return [...new Set(codes)].filter(
+    (code) => /^[\w-]+$/.test(code) && code !== 'und' && code !== 'zxx'
+  )
 }
 
 /** The path of an edition in a language, if one was seen. */
-function pathIn (rows: Resource[], code: string, { langcode, id, path }: { langcode: string | undefined, id: string, path: string }): string | undefined {
-  const row = langcode === undefined ? undefined : rows.find(({ attributes }) => attributes?.[langcode] === code)
+function pathIn(
+  rows: Resource[],
+  code: string,
+  { langcode, id, path }: { langcode: string | undefined; id: string; path: string }
+): string | undefined {
+  const row =
+    langcode === undefined
+      ? undefined
+      : rows.find(({ attributes }) => attributes?.[langcode] === code)
   return row && path.replace('{id}', scalarText(row.attributes![id]))
 }
 
 /** Articles of each type, a page of each. */
-async function articlesOf ({ list }: Ask, collections: Collection[], query?: Array<[string, string]>): Promise<Resource[]> {
+async function articlesOf(
+  { list }: Ask,
+  collections: Collection[],
+  query?: Array<[string, string]>
+): Promise<Resource[]> {
   const bundles = collections.filter(({ entityType }) => entityType === 'node').slice(0, TRIES)
-  return (await Promise.all(bundles.map(({ path }) => list(path, query)))).flatMap(({ rows }) => rows)
+  return (await Promise.all(bundles.map(({ path }) => list(path, query)))).flatMap(
+    ({ rows }) => rows
+  )
 }
 
 /** The path, without a prefix, of an entity in a language that has no alias: an edition, or an article. */
-async function addressIn (ask: Ask, collections: Collection[], code: string, edition: string | undefined): Promise<string | undefined> {
+async function addressIn(
+  ask: Ask,
+  collections: Collection[],
+  code: string,
+  edition: string | undefined
+): Promise<string | undefined> {
   if (edition !== undefined) return edition
   const nodes = await articlesOf(ask, collections, [['filter[langcode]', code]])
-  const node = nodes.find(({ attributes }) => attributes?.langcode === code && !(isObject(attributes.path) && typeof attributes.path.alias === 'string'))
-  return node && DEFAULTS.canonicalPaths.node!.replace('{id}', scalarText(node.attributes![`${INTERNAL}nid`]))
+  const node = nodes.find(
+    ({ attributes }) =>
+      attributes?.langcode === code &&
+      !(isObject(attributes.path) && typeof attributes.path.alias === 'string')
+  )
+  return (
+    node &&
+    DEFAULTS.canonicalPaths.node!.replace('{id}', scalarText(node.attributes![`${INTERNAL}nid`]))
+  )
 }
 
 /** Editions as each language shows them, beside the same editions in the default language. */
-async function translationsOf (ask: Ask, editionCollections: Collection[], rows: Resource[], { value }: Member): Promise<Array<[Resource, Resource]>> {
-  const prefixes = Object.values((value ?? {}) as Record<string, string>).filter((prefix) => prefix !== '').slice(0, TRIES)
+async function translationsOf(
+  ask: Ask,
+  editionCollections: Collection[],
+  rows: Resource[],
+  { value }: Member
+): Promise<Array<[Resource, Resource]>> {
+  const prefixes = Object.values((value ?? {}) as Record<string, string>)
+    .filter((prefix) => prefix !== '')
+    .slice(0, TRIES)
   const bare = await withoutPrefix(ask)
-  const pages = await Promise.all(prefixes.flatMap((prefix) => editionCollections.map(({ path }) => ask.at(`/${prefix}${bare}`).list(path))))
+  const pages = await Promise.all(
+    prefixes.flatMap((prefix) =>
+      editionCollections.map(({ path }) => ask.at(`/${prefix}${bare}`).list(path))
+    )
+  )
   const byUuid = new Map(rows.map((row) => [row.id, row]))
-  return pages.flatMap(({ rows }) => rows).flatMap((row): Array<[Resource, Resource]> => byUuid.has(row.id) ? [[byUuid.get(row.id)!, row]] : [])
+  return pages
+    .flatMap(({ rows }) => rows)
+    .flatMap((row): Array<[Resource, Resource]> =>
+      byUuid.has(row.id) ? [[byUuid.get(row.id)!, row]] : []
+    )
 }
 
-function resourceTypeMembers (collections: Collection[]): Member[] {
-  const aliases = collections.filter(({ resourceType, entityType, bundle }) => !resourceType.includes('--') && entityType !== resourceType && bundle)
+function resourceTypeMembers(collections: Collection[]): Member[] {
+  const aliases = collections.filter(
+    ({ resourceType, entityType, bundle }) =>
+      !resourceType.includes('--') && entityType !== resourceType && bundle
+  )
   return aliases.length === 0
     ? []
-    : [guessed('resourceTypes', Object.fromEntries(aliases.map(({ resourceType, entityType, bundle }) => [resourceType, { entityType, bundle }])), 'their paths in JSON:API tell it')]
+    : [
+        guessed(
+          'resourceTypes',
+          Object.fromEntries(
+            aliases.map(({ resourceType, entityType, bundle }) => [
+              resourceType,
+              { entityType, bundle }
+            ])
+          ),
+          'their paths in JSON:API tell it'
+        )
+      ]
 }
 
 /** The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a path only if it leads somewhere. */
-async function triedTargets ({ takes }: Ask, editionCollections: Collection[], rows: Resource[], collections: Collection[]): Promise<Map<string, string>> {
-  const empty = relationsOf(rows).filter(({ targets }) => targets.length === 0).slice(0, TRIES)
-  const types = Object.entries(DEFAULTS.idKeys).filter(([type]) => collections.some(({ entityType }) => entityType === type))
-  const entries = await Promise.all(empty.map(async ({ name }): Promise<Array<[string, string]>> => {
-    const { path } = collectionOf(editionCollections, rows.find(({ relationships }) => relationships?.[name] !== undefined)!)
-    const leads = await Promise.all(types.map(([, key]) => takes(path, [['sort', `${name}.${INTERNAL}${key}`]])))
-    const matches = types.filter((_type, index) => leads[index])
-    return matches.length === 1 ? [[name, matches[0]![0]]] : []
-  }))
+async function triedTargets(
+  { takes }: Ask,
+  editionCollections: Collection[],
+  rows: Resource[],
+  collections: Collection[]
+): Promise<Map<string, string>> {
+  const empty = relationsOf(rows)
+    .filter(({ targets }) => targets.length === 0)
+    .slice(0, TRIES)
+  const types = Object.entries(DEFAULTS.idKeys).filter(([type]) =>
+    collections.some(({ entityType }) => entityType === type)
+  )
+  const entries = await Promise.all(
+    empty.map(async ({ name }): Promise<Array<[string, string]>> => {
+      const { path } = collectionOf(
+        editionCollections,
+        rows.find(({ relationships }) => relationships?.[name] !== undefined)!
+      )
+      const leads = await Promise.all(
+        types.map(([, key]) => takes(path, [['sort', `${name}.${INTERNAL}${key}`]]))
+      )
+      const matches = types.filter((_type, index) => leads[index])
+      return matches.length === 1 ? [[name, matches[0]![0]]] : []
+    })
+  )
   return new Map(entries.flat())
 }
 
 /** The collection of an edition: bundles may have different fields. */
-function collectionOf (own: Collection[], { type }: Resource): Collection {
+function collectionOf(own: Collection[], { type }: Resource): Collection {
   return [...own.filter(({ resourceType }) => resourceType === type), ...own][0]!
 }
 
 /** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
-async function triedTimes ({ list }: Ask, editionCollections: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
-  const kinds = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
-    const timeOf = ({ attributes }: Resource) => [attributes?.[name]].flat()[0]
-    const row = fields.rows.find((row) => typeof timeOf(row) === 'string')!
-    const { path } = collectionOf(editionCollections, row)
-    const seconds = String(Date.parse(String(timeOf(row))) / 1000)
-    const [control, bySeconds] = await Promise.all([list(path, uuidQuery([row.id])), list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])])
-    return control.rows.length === 0 || bySeconds.refused ? [] : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
-  }))
+async function triedTimes(
+  { list }: Ask,
+  editionCollections: Collection[],
+  fields: FieldRows
+): Promise<Map<string, 'timestamp' | 'date'>> {
+  const kinds = await Promise.all(
+    openTimes(fields)
+      .slice(0, TRIES)
+      .map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
+        const timeOf = ({ attributes }: Resource) => [attributes?.[name]].flat()[0]
+        const row = fields.rows.find((row) => typeof timeOf(row) === 'string')!
+        const { path } = collectionOf(editionCollections, row)
+        const seconds = String(Date.parse(String(timeOf(row))) / 1000)
+        const [control, bySeconds] = await Promise.all([
+          list(path, uuidQuery([row.id])),
+          list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])
+        ])
+        return control.rows.length === 0 || bySeconds.refused
+          ? []
+          : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
+      })
+  )
   return new Map(kinds.flat())
 }
 
@@ -236,31 +444,76 @@ interface Places {
 }
 
 /** Ids and canonical paths of the entity types that editions refer to, and of editions. */
-async function placeMembers (ask: Ask, { entityType, path, references, rows, byType }: Places): Promise<Member[]> {
+async function placeMembers(
+  ask: Ask,
+  { entityType, path, references, rows, byType }: Places
+): Promise<Member[]> {
   const targets = relationsOf(rows).flatMap(({ targets }) => targets)
-  const targetOf = (type: string) => targets.find((target) => byType.get(target.type)?.entityType === type && targetId(target) !== undefined)
-  const otherTypes = references.filter((type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType)
-  const idKeys = await Promise.all(references.filter((type) => !Object.hasOwn(DEFAULTS.idKeys, type)).map(async (type): Promise<Array<[string, string]>> => {
-    const target = targetOf(type)
-    // Not by a filter, which a custom entity type may answer with nothing.
-    const row = target && await ask.one(`${byType.get(target.type)!.path}/${encodeURIComponent(target.id)}`)
-    const key = Object.entries(row?.attributes ?? {}).find(([name, value]) => name.startsWith(INTERNAL) && value === targetId(target!))?.[0]
-    return key === undefined ? [] : [[type, key.slice(INTERNAL.length)]]
-  }))
-  const paths = await Promise.all(otherTypes.map(async (type): Promise<Array<[string, string]>> => {
-    const target = targetOf(type)
-    const found = target && await canonicalPath(ask, type, String(targetId(target)))
-    return found === undefined ? [] : [[type, found]]
-  }))
+  const targetOf = (type: string) =>
+    targets.find(
+      (target) => byType.get(target.type)?.entityType === type && targetId(target) !== undefined
+    )
+  const otherTypes = references.filter(
+    (type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType
+  )
+  const idKeys = await Promise.all(
+    references
+      .filter((type) => !Object.hasOwn(DEFAULTS.idKeys, type))
+      .map(async (type): Promise<Array<[string, string]>> => {
+        const target = targetOf(type)
+        // Not by a filter, which a custom entity type may answer with nothing.
+        const row =
+          target &&
+          (await ask.one(`${byType.get(target.type)!.path}/${encodeURIComponent(target.id)}`))
+        const key = Object.entries(row?.attributes ?? {}).find(
+          ([name, value]) => name.startsWith(INTERNAL) && value === targetId(target!)
+        )?.[0]
+        return key === undefined ? [] : [[type, key.slice(INTERNAL.length)]]
+      })
+  )
+  const paths = await Promise.all(
+    otherTypes.map(async (type): Promise<Array<[string, string]>> => {
+      const target = targetOf(type)
+      const found = target && (await canonicalPath(ask, type, String(targetId(target))))
+      return found === undefined ? [] : [[type, found]]
+    })
+  )
   const media = targetOf('media')
-  const standalone = media && await mediaPath(ask, String(targetId(media)))
-  const defaults = references.filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type)).map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
-  const allPaths = [...(path === undefined ? [] : [[entityType, path] as [string, string]]), ...paths.flat(), ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])]
-  const typesWithoutPath = [...(path === undefined ? [entityType] : []), ...otherTypes].filter((type) => type !== 'file' && !allPaths.some(([name]) => name === type))
-  const knownKeys = references.filter((type) => Object.hasOwn(DEFAULTS.idKeys, type)).map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
+  const standalone = media && (await mediaPath(ask, String(targetId(media))))
+  const defaults = references
+    .filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type))
+    .map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
+  const allPaths = [
+    ...(path === undefined ? [] : [[entityType, path] as [string, string]]),
+    ...paths.flat(),
+    ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])
+  ]
+  const typesWithoutPath = [...(path === undefined ? [entityType] : []), ...otherTypes].filter(
+    (type) => type !== 'file' && !allPaths.some(([name]) => name === type)
+  )
+  const knownKeys = references
+    .filter((type) => Object.hasOwn(DEFAULTS.idKeys, type))
+    .map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
   return [
-    shown('idKeys', Object.fromEntries([...knownKeys, ...idKeys.flat()]), "Drupal core's own, and what JSON:API marks"),
-    guessed('canonicalPaths', Object.fromEntries([...defaults, ...allPaths]), allPaths.length > 0 ? `Drupal core's own; the site has pages at ${allPaths.map(([, place]) => place).join(', ')}` : "Drupal core's own"),
-    ...(typesWithoutPath.length > 0 ? [hidden('canonicalPaths', `${typesWithoutPath.join(', ')}: no page at a path that can be guessed, or none at all`)] : [])
+    shown(
+      'idKeys',
+      Object.fromEntries([...knownKeys, ...idKeys.flat()]),
+      "Drupal core's own, and what JSON:API marks"
+    ),
+    guessed(
+      'canonicalPaths',
+      Object.fromEntries([...defaults, ...allPaths]),
+      allPaths.length > 0
+        ? `Drupal core's own; the site has pages at ${allPaths.map(([, place]) => place).join(', ')}`
+        : "Drupal core's own"
+    ),
+    ...(typesWithoutPath.length > 0
+      ? [
+          hidden(
+            'canonicalPaths',
+            `${typesWithoutPath.join(', ')}: no page at a path that can be guessed, or none at all`
+          )
+        ]
+      : [])
   ]
 }

@@ -12,16 +12,22 @@ const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/
  * Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
  * @param value of one item or several, each a bare text or an object with it
  */
-export function withoutPadding (value: unknown): unknown {
+export function withoutPadding(value: unknown): unknown {
   if (typeof value === 'string') return shortest(value)
   if (Array.isArray(value)) return value.map(withoutPadding)
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, typeof text === 'string' ? shortest(text) : text]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => [
+      name,
+      typeof text === 'string' ? shortest(text) : text
+    ])
+  )
 }
 
 /** The shortest way to write a decimal. Any other text stays as it is. */
-function shortest (text: string): string {
-  const [, sign, whole = '', fraction = ''] = (text.length <= LENGTH_MAX && DECIMAL.exec(text)) || []
+function shortest(text: string): string {
+  const [, sign, whole = '', fraction = ''] =
+    (text.length <= LENGTH_MAX && DECIMAL.exec(text)) || []
   if (whole + fraction === '') return text
   const digits = whole.replace(/^0+/, '') || '0'
   const rest = fraction.replace(/0+$/, '')

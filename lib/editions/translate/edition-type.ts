@@ -7,12 +7,22 @@ import { invalid } from './failures.ts'
  * @param readTypes reads the edition types of the site; called only where they matter
  * @throws {Failure} UNPROCESSABLE, as core validates, where bundle and edition type name two different edition types
  */
-export async function typeOf (bundle: string, items: FieldItem[] | undefined, readTypes: () => Promise<string[]>, field: string): Promise<string | undefined> {
+export async function typeOf(
+  bundle: string,
+  items: FieldItem[] | undefined,
+  readTypes: () => Promise<string[]>,
+  field: string
+): Promise<string | undefined> {
   if (items === undefined) return (await readTypes()).includes(bundle) ? bundle : undefined
   const type = items[0]?.value
   if (typeof type !== 'string' || type === bundle) return undefined
   const types = await readTypes()
   // Drupal itself refuses a value that is not an edition type.
   if (!types.includes(bundle) || !types.includes(type)) return undefined
-  throw invalid([{ path: `${field}.0.value`, message: `The edition type "${type}" contradicts the bundle "${bundle}".` }])
+  throw invalid([
+    {
+      path: `${field}.0.value`,
+      message: `The edition type "${type}" contradicts the bundle "${bundle}".`
+    }
+  ])
 }

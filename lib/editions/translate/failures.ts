@@ -13,12 +13,16 @@ export interface Violation {
 /** How many characters of an error of the CMS are read and repeated. Drupal's longest errors have some hundreds. */
 const DETAIL_MAX = 10_000
 
-const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
-const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
-const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
+const ACCESS =
+  /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
+const NO_ACCESS_TO_RESOURCE =
+  /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
+const UNKNOWN_REFERENCE =
+  /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
-const NO_SUCH_FIELD = /^Invalid nested filtering\. The field `[^`]+`, given in the path `[^`]+`, does not exist\.$/
+const NO_SUCH_FIELD =
+  /^Invalid nested filtering\. The field `[^`]+`, given in the path `[^`]+`, does not exist\.$/
 const MODIFIED = /The content has either been modified by another user/
 
 /**
@@ -27,19 +31,32 @@ const MODIFIED = /The content has either been modified by another user/
  * EntityResourceValidationTrait (their twins). Total: takes any status from 400 to 499 and any errors.
  * @param body of a write, to name the position of an item
  */
-export function refusal ({ status, document, challenge }: JsonapiAnswer, body: EditionJson = {}): Failure {
+export function refusal(
+  { status, document, challenge }: JsonapiAnswer,
+  body: EditionJson = {}
+): Failure {
   const { errors = [] } = document
   const details = errors.map(detailOf).filter(Boolean)
   const detail = details.join('\n')
   // The log has it; a detail may repeat what was sent.
-  const cause = new Error(`the CMS answered ${status}: ${errors.map(({ title }) => scalarText(title)).join(', ').slice(0, DETAIL_MAX)}`)
+  const cause = new Error(
+    `the CMS answered ${status}: ${errors
+      .map(({ title }) => scalarText(title))
+      .join(', ')
+      .slice(0, DETAIL_MAX)}`
+  )
   switch (status) {
     case 401:
-      return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', { cause, headers: { 'www-authenticate': challenge ?? 'Basic' } })
+      return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', {
+        cause,
+        headers: { 'www-authenticate': challenge ?? 'Basic' }
+      })
     case 403:
       return new Failure('CMS_FORBIDDEN', forbidden(detail), { cause })
     case 404:
-      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, body, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
+      return UNKNOWN_REFERENCE.test(detail)
+        ? unknownReference(detail, body, cause)
+        : new Failure('NOT_FOUND', 'There is no such edition', { cause })
     case 409:
       return new Failure('CONFLICT', detail || 'The CMS sees a conflict', { cause })
     case 422:
@@ -62,42 +79,61 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, body: E
  * Whether Drupal refused a filter because the bundle does not have the field.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalEntityQueryPath().
  */
-export function isWithoutField ({ cause }: Pick<Failure, 'cause'>): boolean {
+export function isWithoutField({ cause }: Pick<Failure, 'cause'>): boolean {
   return (cause as { lacksField?: boolean } | undefined)?.lacksField === true
 }
 
-function refusedRequest (status: number, cause: Error): Failure {
+function refusedRequest(status: number, cause: Error): Failure {
   return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
 }
 
 /** @param languages that Drupal names where the one of the path is wrong */
-function refusedMethod (languages: string | undefined, status: number, cause: Error): Failure {
+function refusedMethod(languages: string | undefined, status: number, cause: Error): Failure {
   if (languages === undefined) return refusedRequest(status, cause)
-  return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): name the prefixes of the site's languages in the content model (languages)`, { cause })
+  return new Failure(
+    'CMS_REFUSED',
+    `Drupal changes this edition only in a language that it has (${languages}): name the prefixes of the site's languages in the content model (languages)`,
+    { cause }
+  )
 }
 
 /**
  * Whether an update was refused because its `changed` is not the present one: either at once, or when Drupal validated it after
  * another process had saved. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
  */
-export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
-  return (document.errors ?? []).some((error) =>
-    (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) || (status === 422 && MODIFIED.test(detailOf(error))))
+export function isStale({ status, document }: JsonapiAnswer, changedField: string): boolean {
+  return (document.errors ?? []).some(
+    (error) =>
+      (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) ||
+      (status === 422 && MODIFIED.test(detailOf(error)))
+  )
 }
 
 /**
  * The field and those of its properties that Drupal refused since it does not know them. Core REST ignores such properties.
  * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
  */
-export function unknownProperties ({ status, document }: JsonapiAnswer): { field: string, properties: string[] } | undefined {
+export function unknownProperties({
+  status,
+  document
+}: JsonapiAnswer): { field: string; properties: string[] } | undefined {
   if (status !== 422) return undefined
-  const [, properties, field] = /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(firstDetail(document)) ?? []
-  return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
+  const [, properties, field] =
+    /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(
+      firstDetail(document)
+    ) ?? []
+  return properties !== undefined && field !== undefined
+    ? { properties: properties.split("', '"), field }
+    : undefined
 }
 
 /** Whether a write was refused for an attribute: it does not exist, or the caller may not set it, or not to this value. */
-export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
-  return errors.some((error) => scalarText(error.source?.pointer).split('/')[3] === name || detailOf(error).startsWith(`The attribute ${name} does not exist `))
+export function isAbout({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
+  return errors.some(
+    (error) =>
+      scalarText(error.source?.pointer).split('/')[3] === name ||
+      detailOf(error).startsWith(`The attribute ${name} does not exist `)
+  )
 }
 
 /**
@@ -105,34 +141,44 @@ export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: str
  * that it may refer to. Drupal looks at `include` only when it makes the answer; a write is saved by then.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
  */
-export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
-  return status === 400 ? /^`([^`]+)` is not a valid (?:relationship field name|include path)/.exec(firstDetail(document))?.[1] : undefined
+export function notIncludable({ status, document }: JsonapiAnswer): string | undefined {
+  return status === 400
+    ? /^`([^`]+)` is not a valid (?:relationship field name|include path)/.exec(
+        firstDetail(document)
+      )?.[1]
+    : undefined
 }
 
-function detailOf ({ detail }: ErrorObject): string {
+function detailOf({ detail }: ErrorObject): string {
   return scalarText(detail).slice(0, DETAIL_MAX)
 }
 
-function firstDetail ({ errors: [first = {}] = [] }: Document): string {
+function firstDetail({ errors: [first = {}] = [] }: Document): string {
   return detailOf(first)
 }
 
-function forbidden (detail: string): string {
+function forbidden(detail: string): string {
   const [, method, field, reason] = ACCESS.exec(detail) ?? []
   if (method === 'POST') return `Access denied on creating field '${field}'.`
-  if (method === 'PATCH') return `Access denied on updating field '${field}'.${reason ? ` ${reason}` : ''}`
+  if (method === 'PATCH') {
+    return `Access denied on updating field '${field}'.${reason ? ` ${reason}` : ''}`
+  }
   return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
 }
 
 /** The uuid of a reference for which Drupal refused a write, since it does not find the entity. */
-export function lostReference ({ status, document }: JsonapiAnswer): string | undefined {
+export function lostReference({ status, document }: JsonapiAnswer): string | undefined {
   return status === 404 ? UNKNOWN_REFERENCE.exec(firstDetail(document))?.[1] : undefined
 }
 
-function unknownReference (detail: string, body: EditionJson, cause: Error): Failure {
+function unknownReference(detail: string, body: EditionJson, cause: Error): Failure {
   const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
-  const items = Object.values(body).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
-  const delta = Math.max(0, items.findIndex((item) => item.target_uuid === uuid))
+  const items =
+    Object.values(body).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
+  const delta = Math.max(
+    0,
+    items.findIndex((item) => item.target_uuid === uuid)
+  )
   return unknownUuid({ ...items[delta], target_uuid: uuid }, delta, cause)
 }
 
@@ -140,24 +186,38 @@ function unknownReference (detail: string, body: EditionJson, cause: Error): Fai
  * In core's words, which name the entity type only where the item does, and have the item's position in place of its field.
  * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
-export function unknownUuid ({ target_type: type, target_uuid: uuid }: FieldItem, delta: number, cause?: Error): Failure {
-  const [entityType, name] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
-  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${name}" for field "${delta}".`, { cause })
+export function unknownUuid(
+  { target_type: type, target_uuid: uuid }: FieldItem,
+  delta: number,
+  cause?: Error
+): Failure {
+  const [entityType, name] = [type ?? '', uuid].map((value) =>
+    typeof value === 'string' ? value : JSON.stringify(value)
+  )
+  return new Failure(
+    'UNPROCESSABLE',
+    `No "${entityType}" entity found with UUID "${name}" for field "${delta}".`,
+    { cause }
+  )
 }
 
-function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {
+function unprocessable(errors: ErrorObject[], detail: string, cause: Error): Failure {
   const violations = errors.filter(({ source }) => source?.pointer !== undefined).map(violation)
-  if (violations.length === 0) return new Failure('UNPROCESSABLE', detail || 'The CMS could not process the edition', { cause })
+  if (violations.length === 0) {
+    return new Failure('UNPROCESSABLE', detail || 'The CMS could not process the edition', {
+      cause
+    })
+  }
   return invalid(violations, cause)
 }
 
 /** A failed validation in core's words. Source: Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait. */
-export function invalid (violations: Violation[], cause?: Error): Failure {
+export function invalid(violations: Violation[], cause?: Error): Failure {
   return new Failure('UNPROCESSABLE', texts.invalid(violations), { cause, details: { violations } })
 }
 
 /** Unlike core REST, JSON:API describes a violation of a whole edition in HTML. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
-function violation (error: ErrorObject): Violation {
+function violation(error: ErrorObject): Violation {
   const detail = detailOf(error)
   const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(detail) ?? []
   if (ofEntity !== undefined) return { path: '', message: plainText(ofEntity) }
@@ -168,7 +228,16 @@ function violation (error: ErrorObject): Violation {
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00A0' }
 
 /** The text of HTML as Drupal translates messages to. Source: Drupal\Component\Render\PlainTextOutput (tags first, then entities). */
-function plainText (html: string): string {
-  return html.replace(/<(?!\s)[^<>]*>/g, '').replace(/&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g, (_, hex?: string, decimal?: string, name = '') =>
-    hex ? String.fromCodePoint(Number.parseInt(hex, 16)) : decimal ? String.fromCodePoint(Number(decimal)) : ENTITIES[name]!)
+function plainText(html: string): string {
+  return html
+    .replace(/<(?!\s)[^<>]*>/g, '')
+    .replace(
+      /&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g,
+      (_, hex?: string, decimal?: string, name = '') =>
+        hex
+          ? String.fromCodePoint(Number.parseInt(hex, 16))
+          : decimal
+            ? String.fromCodePoint(Number(decimal))
+            : ENTITIES[name]!
+    )
 }

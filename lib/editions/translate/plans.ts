@@ -25,7 +25,7 @@ export interface Plan {
   /** What the entity's bundle is known from when no member tells it. */
   bundle: FieldItem | undefined
   /** Public names, which make out what the plan is for. */
-  names: { attributes: string[], relationships: string[] }
+  names: { attributes: string[]; relationships: string[] }
 }
 
 /** How many plans are kept. Which fields a resource has depends on its bundle and on who asks. */
@@ -38,12 +38,17 @@ const MEMBERS = 20_000
 export type Plans = (resource: Resource) => Plan
 
 /** The plans of a site, each made once. */
-export function createPlans (model: ContentModel): Plans {
+export function createPlans(model: ContentModel): Plans {
   const plans: Plan[] = []
 
-  return function planFor (resource) {
+  return function planFor(resource) {
     const { type, attributes, relationships } = resource
-    const last = plans.find((plan) => plan.type === type && areNames(plan.names.attributes, attributes) && areNames(plan.names.relationships, relationships))
+    const last = plans.find(
+      (plan) =>
+        plan.type === type &&
+        areNames(plan.names.attributes, attributes) &&
+        areNames(plan.names.relationships, relationships)
+    )
     if (last) return last
     const plan = planOf(resource, model)
     plans.unshift(plan)
@@ -52,23 +57,31 @@ export function createPlans (model: ContentModel): Plans {
   }
 }
 
-function membersOf (plans: Plan[]): number {
-  return plans.reduce((sum, { names }) => sum + names.attributes.length + names.relationships.length, 0)
+function membersOf(plans: Plan[]): number {
+  return plans.reduce(
+    (sum, { names }) => sum + names.attributes.length + names.relationships.length,
+    0
+  )
 }
 
 /** Whether these are the names of all members, in any order; makes no list of them. */
-function areNames (names: string[], members: object | undefined): boolean {
+function areNames(names: string[], members: object | undefined): boolean {
   let count = 0
   let isInOrder = true
   for (const name in members) {
     if (count === names.length) return false
     if (name !== names[count++]) isInOrder = false
   }
-  return count === names.length && (isInOrder || names.every((name) => Object.hasOwn(members!, name)))
+  return (
+    count === names.length && (isInOrder || names.every((name) => Object.hasOwn(members!, name)))
+  )
 }
 
 /** The plan for resources with the type and the members of this one. */
-export function planOf ({ type, attributes: values, relationships: references }: Resource, model: ContentModel): Plan {
+export function planOf(
+  { type, attributes: values, relationships: references }: Resource,
+  model: ContentModel
+): Plan {
   const names = { attributes: namesIn(values), relationships: namesIn(references) }
   const attributes = names.attributes.map((name): AttributePlan => {
     const field = internalName(model, name)
@@ -90,11 +103,13 @@ export function planOf ({ type, attributes: values, relationships: references }:
     attributes,
     relationships,
     blank: Object.fromEntries([...fields].map((field) => [field, []])),
-    bundle: hasBundle ? undefined : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
+    bundle: hasBundle
+      ? undefined
+      : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
     names
   }
 }
 
-function namesIn (members: unknown): string[] {
+function namesIn(members: unknown): string[] {
   return isObject(members) ? Object.keys(members) : []
 }

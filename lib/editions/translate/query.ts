@@ -38,9 +38,17 @@ const EITHER = 'either'
  * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
  * @param byKey whether `q` also searches the keys: false if the field does not exist or the caller may not see it
  */
-export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
-  const conditions: Array<[path: string, operator: string, value: string, group: string | undefined]> = []
-  const add = (path: string | null, operator: string, value: string, group?: string) => { if (path !== null) conditions.push([path, operator, value, group]) }
+export function filterQuery(
+  { q, status, types = [], key }: Selection,
+  model: ContentModel,
+  byKey = true
+): Parameters {
+  const conditions: Array<
+    [path: string, operator: string, value: string, group: string | undefined]
+  > = []
+  const add = (path: string | null, operator: string, value: string, group?: string) => {
+    if (path !== null) conditions.push([path, operator, value, group])
+  }
   if (q) for (const part of certainParts(q)) add(model.keys.label, 'CONTAINS', part, EITHER)
   if (q && byKey) add(model.fields.key, '=', q, EITHER)
   if (status !== undefined) add(model.keys.published, '=', String(status))
@@ -48,7 +56,9 @@ export function filterQuery ({ q, status, types = [], key }: Selection, model: C
   if (key !== undefined) add(model.fields.key, '=', key)
   return [
     ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
-    ...conditions.flatMap(([path, operator, value, group], index) => filterCondition(`c${index}`, publicName(model, path), operator, [value], group))
+    ...conditions.flatMap(([path, operator, value, group], index) =>
+      filterCondition(`c${index}`, publicName(model, path), operator, [value], group)
+    )
   ]
 }
 
@@ -62,56 +72,66 @@ const TELLING = 32
  * Texts to search for in place of `q`. A title that has `q` as it is, in capitals or in small letters has at least one of
  * them, whichever letters the site's database knows the case of.
  */
-function certainParts (q: string): string[] {
-  const longest = q.split(CASED).reduce((a, b) => b.length > a.length ? b : a)
+function certainParts(q: string): string[] {
+  const longest = q.split(CASED).reduce((a, b) => (b.length > a.length ? b : a))
   if (longest === q || longest.length > 1) return [longest]
   const start = [...q].slice(0, TELLING).join('')
   return [...new Set([start, start.toLowerCase(), start.toUpperCase()])]
 }
 
 /** A filter for entities by their integer ids. */
-export function idQuery (idAttribute: string, ids: string[]): Parameters {
+export function idQuery(idAttribute: string, ids: string[]): Parameters {
   return filterCondition('ids', idAttribute, 'IN', ids)
 }
 
 /** A filter for editions that refer to entities with one of these integer ids. */
-export function referringToQuery (relationship: string, ids: string[]): Parameters {
+export function referringToQuery(relationship: string, ids: string[]): Parameters {
   return idQuery(`${relationship}.meta.drupal_internal__target_id`, ids)
 }
 
 /** A filter for entities of any type by their uuids. */
-export function uuidQuery (uuids: string[]): Parameters {
+export function uuidQuery(uuids: string[]): Parameters {
   return filterCondition('uuids', 'id', 'IN', uuids)
 }
 
 /** A filter by one yes or no. @param attribute its public name */
-export function flagQuery (attribute: string, isSet: boolean): Parameters {
+export function flagQuery(attribute: string, isSet: boolean): Parameters {
   return filterCondition('flag', attribute, '=', [isSet ? '1' : '0'])
 }
 
 /** A filter for editions whose relationship is not empty. */
-export function referringQuery (relationship: string): Parameters {
-  return filterCondition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
+export function referringQuery(relationship: string): Parameters {
+  return filterCondition(
+    'referring',
+    `${relationship}.meta.drupal_internal__target_id`,
+    'IS NOT NULL',
+    []
+  )
 }
 
 /** A filter that every edition passes. Drupal leaves all that a caller may not see out of a filtered list. */
-export function everyQuery (model: ContentModel): Parameters {
+export function everyQuery(model: ContentModel): Parameters {
   return filterCondition('all', publicName(model, model.keys.id), '>', ['0'])
 }
 
 /** A filter for editions that have translations. @param defaultLangcode the key that tells an original */
-export function translatedQuery (defaultLangcode: string): Parameters {
+export function translatedQuery(defaultLangcode: string): Parameters {
   return filterCondition('translated', defaultLangcode, '=', ['0'])
 }
 
 /** One page, those first that are not published in some language, and of them the newest. @param published the key */
-export function unpublishedQuery (offset: number, limit: number, published: string, model: ContentModel): Parameters {
+export function unpublishedQuery(
+  offset: number,
+  limit: number,
+  published: string,
+  model: ContentModel
+): Parameters {
   const [[, newest], ...page] = pageQuery(offset, limit, model) as [[string, string], ...Parameters]
   return [['sort', `${publicName(model, published)},${newest}`], ...page]
 }
 
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
-export function pageQuery (offset: number, limit: number, model: ContentModel): Parameters {
+export function pageQuery(offset: number, limit: number, model: ContentModel): Parameters {
   return [
     ['sort', `-${publicName(model, model.keys.id)}`],
     ['page[offset]', String(offset)],
@@ -119,12 +139,21 @@ export function pageQuery (offset: number, limit: number, model: ContentModel): 
   ]
 }
 
-function filterCondition (name: string, path: string, operator: string, values: string[], group?: string): Parameters {
+function filterCondition(
+  name: string,
+  path: string,
+  operator: string,
+  values: string[],
+  group?: string
+): Parameters {
   const base = `filter[${name}][condition]`
   return [
     [`${base}[path]`, path],
     [`${base}[operator]`, operator],
-    ...values.map((value, index): [string, string] => [operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`, value]),
+    ...values.map((value, index): [string, string] => [
+      operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`,
+      value
+    ]),
     ...(group === undefined ? [] : [[`${base}[memberOf]`, group] as [string, string]])
   ]
 }

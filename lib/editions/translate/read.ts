@@ -1,4 +1,10 @@
-import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import {
+  identifiers,
+  isObject,
+  scalarText,
+  type Resource,
+  type ResourceIdentifier
+} from '../../jsonapi/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { planOf, type AttributePlan, type Plan } from './plans.ts'
@@ -22,7 +28,7 @@ const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
  * Whether a member of a resource identifier's `meta` is a property of the field item.
  * Source: Drupal\jsonapi\JsonApiResource\ResourceIdentifier (arity), EntityReferenceFieldNormalizer (links).
  */
-export function isProperty (name: string): boolean {
+export function isProperty(name: string): boolean {
   return name !== 'arity' && name !== 'links' && !name.startsWith('drupal_internal__')
 }
 
@@ -31,32 +37,47 @@ export function isProperty (name: string): boolean {
  * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
  * @param plan of resources with the members of this one
  */
-export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined, plan: Plan = planOf(resource, model)): EditionJson {
+export function read(
+  resource: Resource,
+  model: ContentModel,
+  urlOf: UrlOf = () => undefined,
+  plan: Plan = planOf(resource, model)
+): EditionJson {
   const { attributes = {}, relationships = {} } = resource
   const entity: EditionJson = { ...plan.blank }
   entity[model.keys.uuid] = [{ value: resource.id }]
-  for (const attribute of plan.attributes) entity[attribute.field] = attributeItems(attributes[attribute.name], attribute)
+  for (const attribute of plan.attributes) {
+    entity[attribute.field] = attributeItems(attributes[attribute.name], attribute)
+  }
   for (let index = 0; index < plan.relationships.length; index++) {
     const references = identifiers(relationships[plan.names.relationships[index]!])
-    entity[plan.relationships[index]!] = references.map((identifier) => referenceItem(identifier, model, urlOf))
+    entity[plan.relationships[index]!] = references.map((identifier) =>
+      referenceItem(identifier, model, urlOf)
+    )
   }
   if (plan.bundle) entity[model.keys.bundle!] = [{ ...plan.bundle }]
   return entity
 }
 
-function attributeItems (value: unknown, plan: AttributePlan): FieldItem[] {
+function attributeItems(value: unknown, plan: AttributePlan): FieldItem[] {
   if (value === null || value === undefined) return []
   // JSON:API makes a list of several maps. It looks the same as one map that holds a list of objects.
   if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as FieldItem]
-  return Array.isArray(value) ? value.map((item) => attributeItem(item, plan)) : [attributeItem(value, plan)]
+  return Array.isArray(value)
+    ? value.map((item) => attributeItem(item, plan))
+    : [attributeItem(value, plan)]
 }
 
-function attributeItem (value: unknown, { main, timestamp }: AttributePlan): FieldItem {
+function attributeItem(value: unknown, { main, timestamp }: AttributePlan): FieldItem {
   const item: FieldItem = isObject(value) ? value : main === 'value' ? { value } : { [main]: value }
   return timestamp && typeof item.value === 'string' ? { ...item, format: TIMESTAMP_FORMAT } : item
 }
 
-function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): FieldItem {
+function referenceItem(
+  identifier: ResourceIdentifier,
+  model: ContentModel,
+  urlOf: UrlOf
+): FieldItem {
   if (!isObject(identifier) || isLost(identifier)) return { target_id: null }
   const { type, id, meta } = identifier
   const { entityType } = splitType(model, scalarText(type))
@@ -70,12 +91,18 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
 }
 
 /** Sets a member of any name: JSON may have `__proto__` too. */
-function put (item: FieldItem, name: string, value: unknown): void {
-  if (name === '__proto__') Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true })
-  else item[name] = value
+function put(item: FieldItem, name: string, value: unknown): void {
+  if (name === '__proto__') {
+    Object.defineProperty(item, name, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true
+    })
+  } else item[name] = value
 }
 
 /** Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the root of a vocabulary). */
-export function isLost (identifier: ResourceIdentifier): boolean {
+export function isLost(identifier: ResourceIdentifier): boolean {
   return identifier.id === 'missing' || identifier.id === 'virtual'
 }

@@ -17,8 +17,8 @@ export interface EditionText {
 
 /** Makes the JSON of editions, once for as long as the resource does not change. */
 export interface EditionTexts {
-  jsonOf (loaded: LoadedEdition): JsonText<EditionJson>
-  editionOf (loaded: LoadedEdition): EditionText
+  jsonOf(loaded: LoadedEdition): JsonText<EditionJson>
+  editionOf(loaded: LoadedEdition): EditionText
 }
 
 interface TextEntry {
@@ -33,11 +33,17 @@ interface TextEntry {
 /** The urls of an edition's references together, in characters: each reference to one target has its url, however long. */
 const LONGEST_URLS = 4 * 1024 * 1024
 
-export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): EditionTexts {
+export function createTexts({
+  model,
+  planFor
+}: {
+  model: ContentModel
+  planFor: Plans
+}): EditionTexts {
   const texts = new WeakMap<Resource, TextEntry>()
   const idAttribute = publicName(model, model.keys.id)
 
-  function textOf ({ resource, urlOf }: LoadedEdition): TextEntry {
+  function textOf({ resource, urlOf }: LoadedEdition): TextEntry {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
     const urls = new Map<ResourceIdentifier, string | undefined>()
@@ -45,21 +51,39 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
     const recordingUrlOf: UrlOf = (identifier, entityType) => {
       const url = urlOf(identifier, entityType)
       length += url?.length ?? 0
-      if (length > LONGEST_URLS) throw new Failure('CMS_INVALID_RESPONSE', `The CMS answered with an edition whose references have urls of more than ${LONGEST_URLS} characters together`)
+      if (length > LONGEST_URLS) {
+        throw new Failure(
+          'CMS_INVALID_RESPONSE',
+          `The CMS answered with an edition whose references have urls of more than ${LONGEST_URLS} characters together`
+        )
+      }
       urls.set(identifier, url)
       return url
     }
-    const text: TextEntry = { urlOf, json: jsonText(read(resource, model, recordingUrlOf, planFor(resource))), urls }
+    const text: TextEntry = {
+      urlOf,
+      json: jsonText(read(resource, model, recordingUrlOf, planFor(resource))),
+      urls
+    }
     texts.set(resource, text)
     return text
   }
 
   return {
     jsonOf: (loaded) => textOf(loaded).json,
-    editionOf (edition) {
+    editionOf(edition) {
       const { resource } = edition
       const text = textOf(edition)
-      text.edition ??= { json: text.json, etag: etagOf(resource, model, referencesByName(resource).map((reference) => text.urls.get(reference))), id: scalarText(resource.attributes?.[idAttribute]) || resource.id, uuid: resource.id }
+      text.edition ??= {
+        json: text.json,
+        etag: etagOf(
+          resource,
+          model,
+          referencesByName(resource).map((reference) => text.urls.get(reference))
+        ),
+        id: scalarText(resource.attributes?.[idAttribute]) || resource.id,
+        uuid: resource.id
+      }
       return text.edition
     }
   }

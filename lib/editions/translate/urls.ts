@@ -27,10 +27,15 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
  * @param site the CMS's URL, with a path if Drupal lives under one
  * @param targets as the CMS has shown them to the caller
  */
-export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf {
+export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf {
   const { origin, pathname } = site
   const root = pathname.replace(/\/$/, '')
-  const bases = new Map(Object.entries(model.languages ?? {}).map(([langcode, prefix]) => [langcode, prefix === '' ? root : `${root}/${prefix}`]))
+  const bases = new Map(
+    Object.entries(model.languages ?? {}).map(([langcode, prefix]) => [
+      langcode,
+      prefix === '' ? root : `${root}/${prefix}`
+    ])
+  )
   const [ofDefaultLanguage = root] = bases.values()
 
   return (identifier, entityType) => {
@@ -40,16 +45,18 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
       return webUrl(fileUrl, origin)
     }
     // Entities without a language (`und`) have no prefix.
-    const base = langcode === undefined ? ofDefaultLanguage : bases.get(langcode) ?? root
+    const base = langcode === undefined ? ofDefaultLanguage : (bases.get(langcode) ?? root)
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
     const target = scalarText(identifier.meta?.drupal_internal__target_id)
-    return canonical && target !== '' ? base + withOneSlash(canonical.replace('{id}', () => encode(target))) : undefined
+    return canonical && target !== ''
+      ? base + withOneSlash(canonical.replace('{id}', () => encode(target)))
+      : undefined
   }
 }
 
 /** The url of a file, if it is one of the web: a module may give another scheme, such as `javascript:`. */
-function webUrl (fileUrl: string, origin: string): string | undefined {
+function webUrl(fileUrl: string, origin: string): string | undefined {
   const url = URL.parse(fileUrl, origin)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
   // That of a remote file or a CDN is absolute already, and stays as Drupal writes it.
@@ -64,13 +71,18 @@ export interface LanguageKeys {
 }
 
 /** How nearly all entity types call them. */
-export const LANGUAGE_KEYS: LanguageKeys = { langcode: 'langcode', defaultLangcode: 'default_langcode' }
+export const LANGUAGE_KEYS: LanguageKeys = {
+  langcode: 'langcode',
+  defaultLangcode: 'default_langcode'
+}
 
 /** The target that the attributes of an included resource describe. */
-export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGUAGE_KEYS): Target {
+export function targetOf(attributes: Record<string, unknown> = {}, keys = LANGUAGE_KEYS): Target {
   const { path, uri, [keys.langcode]: langcode, [keys.defaultLangcode]: isOriginal } = attributes
   return {
-    ...(isObject(path) && typeof path.alias === 'string' && path.alias.startsWith('/') && { alias: encode(withOneSlash(path.alias)) }),
+    ...(isObject(path) &&
+      typeof path.alias === 'string' &&
+      path.alias.startsWith('/') && { alias: encode(withOneSlash(path.alias)) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
     ...(typeof langcode === 'string' && { langcode }),
     ...(isOriginal === false && { isTranslation: true })
@@ -81,18 +93,26 @@ export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGU
  * An alias with one slash at its beginning: with two it would be the url of another host. Source:
  * Drupal\Core\Routing\UrlGenerator::generateFromRoute(), Drupal\path_alias\PathProcessor\AliasPathProcessor::processOutbound().
  */
-function withOneSlash (alias: string): string {
+function withOneSlash(alias: string): string {
   return alias.replace(/^\/+/, '/')
 }
 
 /**
  * An alias as a URL has it: each part percent-encoded (RFC 3986, as PHP's rawurlencode() does it), `.` and `..` too. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
  */
-function encode (alias: string): string {
+function encode(alias: string): string {
   if (PLAIN.test(alias)) return alias
-  return alias.split('/').map((part) => /^\.\.?$/.test(part)
-    ? part.replaceAll('.', '%2E')
-    : encodeURIComponent(part.toWellFormed()).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)).join('/')
+  return alias
+    .split('/')
+    .map((part) =>
+      /^\.\.?$/.test(part)
+        ? part.replaceAll('.', '%2E')
+        : encodeURIComponent(part.toWellFormed()).replace(
+            /[!'()*]/g,
+            (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
+          )
+    )
+    .join('/')
 }
 
 /** An alias with nothing to encode, as nearly all are. */

@@ -1,5 +1,13 @@
 import { useEffect, useRef, useState } from 'react'
-import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEdition } from '@quoin/client'
+import type {
+  Client,
+  EditionBody,
+  Field,
+  Held,
+  LockView,
+  QuoinError,
+  ReadEdition
+} from '@quoin/client'
 
 /**
  * A field that is locked while it has the focus. What is typed is kept in the lock until it is stored.
@@ -7,7 +15,12 @@ import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEditio
  * @param storedText the text as it is stored; it is shown while the field is not locked
  * @param store stores a text, before the lock is released
  */
-export function useField (locks: Client['locks'], { type, id, fieldName }: Field, storedText: string, store: (text: string) => Promise<unknown>) {
+export function useField(
+  locks: Client['locks'],
+  { type, id, fieldName }: Field,
+  storedText: string,
+  store: (text: string) => Promise<unknown>
+) {
   const [isWanted, setWanted] = useState(false)
   const [ownLock, setOwnLock] = useState<Held>()
   const [text, setText] = useState(storedText)
@@ -19,7 +32,7 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
     const controller = new AbortController()
     const { signal } = controller
     let lock: Held | undefined
-    function fail (error: QuoinError): void {
+    function fail(error: QuoinError): void {
       if (signal.aborted) return
       setOwnLock(undefined)
       setWanted(false)
@@ -39,17 +52,17 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
     }
   }, [locks, type, id, fieldName, isWanted])
 
-  function focus (): void {
+  function focus(): void {
     visits.current++
     setWanted(true)
   }
 
-  function change (text: string): void {
+  function change(text: string): void {
     setText(text)
     ownLock?.save(text).catch(console.warn) // the client tries it again
   }
 
-  async function blur (): Promise<void> {
+  async function blur(): Promise<void> {
     const visit = visits.current
     if (ownLock?.isTyped) {
       await store(text)
@@ -60,23 +73,48 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
     setWanted(false)
   }
 
-  return { text: ownLock ? text : storedText, isHeld: ownLock !== undefined, holder: error?.lock, error, focus, change, blur }
+  return {
+    text: ownLock ? text : storedText,
+    isHeld: ownLock !== undefined,
+    holder: error?.lock,
+    error,
+    focus,
+    change,
+    blur
+  }
 }
 
-interface EditionState { read?: ReadEdition, locks: LockView[], isLive: boolean, error?: QuoinError }
+interface EditionState {
+  read?: ReadEdition
+  locks: LockView[]
+  isLive: boolean
+  error?: QuoinError
+}
 
 const EMPTY: EditionState = { locks: [], isLive: false }
 
 /** An edition, who is at work in it, and a `save` that does not overwrite what somebody else has saved since. */
-export function useEdition (editions: Client['editions'], id: string | number) {
+export function useEdition(editions: Client['editions'], id: string | number) {
   const [state, setState] = useState(EMPTY)
   const put = (change: Partial<EditionState>) => setState((before) => ({ ...before, ...change }))
 
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    editions.read(id, { signal }).then((read) => put({ read }), (error) => { if (!signal.aborted) put({ error }) })
-    editions.subscribe(id, { locks: (locks, isStale) => put({ locks, isLive: !isStale }), down: () => put({ isLive: false }) }, { signal })
+    editions.read(id, { signal }).then(
+      (read) => put({ read }),
+      (error) => {
+        if (!signal.aborted) put({ error })
+      }
+    )
+    editions.subscribe(
+      id,
+      {
+        locks: (locks, isStale) => put({ locks, isLive: !isStale }),
+        down: () => put({ isLive: false })
+      },
+      { signal }
+    )
     return () => {
       controller.abort()
       setState(EMPTY)
@@ -84,7 +122,7 @@ export function useEdition (editions: Client['editions'], id: string | number) {
   }, [editions, id])
 
   /** @throws {QuoinError} PRECONDITION_FAILED when somebody else has saved since: read it again */
-  async function save (body: EditionBody): Promise<void> {
+  async function save(body: EditionBody): Promise<void> {
     put({ read: await editions.update(id, body, { ifMatch: state.read?.etag }) })
   }
 

@@ -1,5 +1,21 @@
-import { computed, onScopeDispose, ref, shallowRef, toValue, watch, type MaybeRefOrGetter } from 'vue'
-import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEdition } from '@quoin/client'
+import {
+  computed,
+  onScopeDispose,
+  ref,
+  shallowRef,
+  toValue,
+  watch,
+  type MaybeRefOrGetter
+} from 'vue'
+import type {
+  Client,
+  EditionBody,
+  Field,
+  Held,
+  LockView,
+  QuoinError,
+  ReadEdition
+} from '@quoin/client'
 
 /**
  * A field that is locked while it has the focus. What is typed is kept in the lock until it is stored.
@@ -7,22 +23,27 @@ import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEditio
  * @param storedText the text as it is stored; it is shown while the field is not locked
  * @param store stores a text, before the lock is released
  */
-export function useField (locks: Client['locks'], field: Field, storedText: MaybeRefOrGetter<string>, store: (text: string) => Promise<unknown>) {
+export function useField(
+  locks: Client['locks'],
+  field: Field,
+  storedText: MaybeRefOrGetter<string>,
+  store: (text: string) => Promise<unknown>
+) {
   const ownLock = shallowRef<Held>()
   const typedText = ref('')
   const error = shallowRef<QuoinError>()
   let attempt: AbortController | undefined
   let visits = 0
 
-  function lose (reason: QuoinError): void {
+  function lose(reason: QuoinError): void {
     ownLock.value = undefined
     error.value = reason
   }
 
-  async function focus (): Promise<void> {
+  async function focus(): Promise<void> {
     visits++
     if (ownLock.value || attempt) return
-    const controller = attempt = new AbortController()
+    const controller = (attempt = new AbortController())
     error.value = undefined
     try {
       const granted = await locks.acquire(field, { signal: controller.signal, onLost: lose })
@@ -35,12 +56,12 @@ export function useField (locks: Client['locks'], field: Field, storedText: Mayb
     }
   }
 
-  function change (text: string): void {
+  function change(text: string): void {
     typedText.value = text
     ownLock.value?.save(text).catch(console.warn) // the client tries it again
   }
 
-  async function blur (): Promise<void> {
+  async function blur(): Promise<void> {
     const visit = visits
     attempt?.abort()
     attempt = undefined
@@ -61,7 +82,7 @@ export function useField (locks: Client['locks'], field: Field, storedText: Mayb
   })
 
   return {
-    text: computed(() => ownLock.value ? typedText.value : toValue(storedText)),
+    text: computed(() => (ownLock.value ? typedText.value : toValue(storedText))),
     isHeld: computed(() => ownLock.value !== undefined),
     holder: computed(() => error.value?.lock),
     error,
@@ -72,29 +93,46 @@ export function useField (locks: Client['locks'], field: Field, storedText: Mayb
 }
 
 /** An edition, who is at work in it, and a `save` that does not overwrite what somebody else has saved since. */
-export function useEdition (editions: Client['editions'], id: MaybeRefOrGetter<string | number>) {
+export function useEdition(editions: Client['editions'], id: MaybeRefOrGetter<string | number>) {
   const read = shallowRef<ReadEdition>()
   const locks = shallowRef<LockView[]>([])
   const isLive = ref(false)
   const error = shallowRef<QuoinError>()
 
-  watch(() => toValue(id), (id, _before, onCleanup) => {
-    const controller = new AbortController()
-    const { signal } = controller
-    onCleanup(() => controller.abort())
-    read.value = error.value = undefined
-    editions.read(id, { signal }).then((edition) => { read.value = edition }, (reason) => { if (!signal.aborted) error.value = reason })
-    editions.subscribe(id, {
-      locks (present, isStale) {
-        locks.value = present
-        isLive.value = !isStale
-      },
-      down () { isLive.value = false }
-    }, { signal })
-  }, { immediate: true })
+  watch(
+    () => toValue(id),
+    (id, _before, onCleanup) => {
+      const controller = new AbortController()
+      const { signal } = controller
+      onCleanup(() => controller.abort())
+      read.value = error.value = undefined
+      editions.read(id, { signal }).then(
+        (edition) => {
+          read.value = edition
+        },
+        (reason) => {
+          if (!signal.aborted) error.value = reason
+        }
+      )
+      editions.subscribe(
+        id,
+        {
+          locks(present, isStale) {
+            locks.value = present
+            isLive.value = !isStale
+          },
+          down() {
+            isLive.value = false
+          }
+        },
+        { signal }
+      )
+    },
+    { immediate: true }
+  )
 
   /** @throws {QuoinError} PRECONDITION_FAILED when somebody else has saved since: read it again */
-  async function save (body: EditionBody): Promise<void> {
+  async function save(body: EditionBody): Promise<void> {
     read.value = await editions.update(toValue(id), body, { ifMatch: read.value?.etag })
   }
 

@@ -13,10 +13,18 @@ export interface ClientOptions extends HttpOptions {
   EventSource?: EventStreamClass | undefined
 }
 
-export interface Client { locks: Locks, editions: Editions }
+export interface Client {
+  locks: Locks
+  editions: Editions
+}
 
 /** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
-export function createClient ({ user, entityType, EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource, ...options }: ClientOptions = {}): Client {
+export function createClient({
+  user,
+  entityType,
+  EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource,
+  ...options
+}: ClientOptions = {}): Client {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = createFeed({ http, EventSource, later })
   const deps = { http, user, feed, later, entityType }
@@ -24,10 +32,44 @@ export function createClient ({ user, entityType, EventSource = (globalThis as {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { ArrangedEdition, Board, ClosedEdition, Conditions, Editions, JournalPage, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
+export type {
+  ArrangedEdition,
+  Board,
+  ClosedEdition,
+  Conditions,
+  Editions,
+  JournalPage,
+  Page,
+  ReadEdition,
+  ReadReadiness,
+  Repeatable,
+  Search
+} from './editions.ts'
 export type { EventStream, EventStreamClass, Listener, Saved } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { HttpOptions } from './http.ts'
 export type { AcquireOptions, Locks, PageEvents, User } from './locks.ts'
 export type { Abortable } from './abort.ts'
-export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Finding, Holder, Item, JournalEntry, KeptDraft, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Petition, Placement, Presence, Readiness, Restore } from './wire.ts'
+export type {
+  ArticleRef,
+  Draft,
+  Edition,
+  EditionBody,
+  FailureCode,
+  Finding,
+  Holder,
+  Item,
+  JournalEntry,
+  KeptDraft,
+  LockedEntity,
+  LockRecord,
+  LockView,
+  Named,
+  OrderOperation,
+  OrderOutcome,
+  Petition,
+  Placement,
+  Presence,
+  Readiness,
+  Restore
+} from './wire.ts'

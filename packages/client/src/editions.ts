@@ -3,7 +3,20 @@ import type { createFeed, Listener } from './feed.ts'
 import type { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { Edition, EditionBody, EditionPage, Finding, JournalEntry, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness, Restore } from './wire.ts'
+import type {
+  Edition,
+  EditionBody,
+  EditionPage,
+  Finding,
+  JournalEntry,
+  LockView,
+  Named,
+  OrderOperation,
+  OrderOutcome,
+  Placement,
+  Readiness,
+  Restore
+} from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -104,20 +117,37 @@ export type Editions = ReturnType<typeof createEditions>
 const TRIES = 3
 
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
-export function createEditions ({ http, feed, later, entityType = 'publisher_container' }: EditionsDeps) {
+export function createEditions({
+  http,
+  feed,
+  later,
+  entityType = 'publisher_container'
+}: EditionsDeps) {
   /** Creates an edition in a bundle, and answers the whole of it. */
-  async function create (bundle: string, body: EditionBody, options?: Repeatable): Promise<ReadEdition> {
-    return readIn(await save('/api/collection', { type: [{ target_id: bundle }], ...body }, options))
+  async function create(
+    bundle: string,
+    body: EditionBody,
+    options?: Repeatable
+  ): Promise<ReadEdition> {
+    return readIn(
+      await save('/api/collection', { type: [{ target_id: bundle }], ...body }, options)
+    )
   }
 
   /** Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the whole edition. */
-  async function upsert (bundle: string, key: string, body: EditionBody, options?: Conditions): Promise<ReadEdition> {
+  async function upsert(
+    bundle: string,
+    key: string,
+    body: EditionBody,
+    options?: Conditions
+  ): Promise<ReadEdition> {
     return readIn(await save(pathOf(key, bundle, '/by-key'), body, options, 'PUT'))
   }
 
   /** A save that answers the whole edition. */
-  function saver<Body extends object> (path = '') {
-    return async (id: string | number, body: Body, options?: Conditions): Promise<ReadEdition> => readIn(await save(pathOf(id) + path, body, options))
+  function saver<Body extends object>(path = '') {
+    return async (id: string | number, body: Body, options?: Conditions): Promise<ReadEdition> =>
+      readIn(await save(pathOf(id) + path, body, options))
   }
 
   /**
@@ -126,13 +156,20 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * @param options.field which of the fields that hold articles; the content model's first by default
    * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move is not there
    */
-  async function arrange (id: string | number, operations: OrderOperation[], { field, ...options }: Conditions & { field?: string | undefined } = {}): Promise<ArrangedEdition> {
+  async function arrange(
+    id: string | number,
+    operations: OrderOperation[],
+    { field, ...options }: Conditions & { field?: string | undefined } = {}
+  ): Promise<ArrangedEdition> {
     return saveWhole(`${pathOf(id)}/articles`, { field, operations }, options)
   }
 
   /** Says what speaks against closing an edition. The user's own locks are in nobody's way. */
-  async function readiness (id: string | number, options?: Abortable): Promise<ReadReadiness> {
-    const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, { ...options, isMeant: true })
+  async function readiness(id: string | number, options?: Abortable): Promise<ReadReadiness> {
+    const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, {
+      ...options,
+      isMeant: true
+    })
     return { ...body, etag: tagIn(headers) }
   }
 
@@ -140,7 +177,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Closes an edition that is ready.
    * @throws {QuoinError} NOT_READY, with `body.blockers` and `body.warnings`
    */
-  async function close (id: string | number, options?: Conditions): Promise<ClosedEdition> {
+  async function close(id: string | number, options?: Conditions): Promise<ClosedEdition> {
     return saveWhole(`${pathOf(id)}/close`, {}, options)
   }
 
@@ -148,13 +185,26 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * The journal of an edition, the newest entry first.
    * @param options.before `meta.next` of the page before
    */
-  async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number | undefined, before?: string | undefined } = {}): Promise<JournalPage> {
+  async function journal(
+    id: string | number,
+    {
+      signal,
+      ...query
+    }: Abortable & { limit?: number | undefined; before?: string | undefined } = {}
+  ): Promise<JournalPage> {
     return (await http.send<JournalPage>('GET', `${pathOf(id)}/journal`, { query, signal })).body
   }
 
   /** Sends a save whose answer has the edition and something about the save. */
-  async function saveWhole<Meta> (path: string, sent: object, options?: Conditions): Promise<ReadEdition & Meta> {
-    const { body: { data, meta }, headers } = await save<{ data: Edition, meta: Meta }>(path, sent, options)
+  async function saveWhole<Meta>(
+    path: string,
+    sent: object,
+    options?: Conditions
+  ): Promise<ReadEdition & Meta> {
+    const {
+      body: { data, meta },
+      headers
+    } = await save<{ data: Edition; meta: Meta }>(path, sent, options)
     return { ...readIn({ body: data, headers }), ...meta }
   }
 
@@ -162,20 +212,50 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Sends a save, for any state of the edition or, with `ifMatch`, for one. While the outcome is not known it sends the save
    * again under the same key, three times in all and with pauses. The service saves once.
    */
-  async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = String(crypto.getRandomValues(new Uint8Array(16))), signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
+  async function save<Body>(
+    path: string,
+    body: object,
+    {
+      ifMatch,
+      idempotencyKey: key = String(crypto.getRandomValues(new Uint8Array(16))),
+      signal
+    }: Conditions = {},
+    method = 'POST'
+  ): Promise<Answer<Body>> {
     for (let tries = 1; ; tries++) {
       try {
-        return await http.send(method, path, { body, headers: { ...(key && { 'idempotency-key': `"${key}"` }), ...(ifMatch && { 'if-match': ifMatch }) }, signal })
+        return await http.send(method, path, {
+          body,
+          headers: {
+            ...(key && { 'idempotency-key': `"${key}"` }),
+            ...(ifMatch && { 'if-match': ifMatch })
+          },
+          signal
+        })
       } catch (error) {
-        const { code, status, uuid, retryAfter } = { ...error as QuoinError }
+        const { code, status, uuid, retryAfter } = { ...(error as QuoinError) }
         if (tries === 1 && code === 'STORE_UNAVAILABLE') {
           // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
           key = ''
           tries = TRIES - 1
         } else {
           // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
-          if (tries === TRIES || !(status < 300 || code === 'IDEMPOTENCY_KEY_BUSY' || (status > 500 && (uuid || code === 'INVALID_RESPONSE')))) throw error
-          await unlessAborted(new Promise<void>((resolve) => { later(backoff(tries, retryAfter), resolve) }), signal)
+          if (
+            tries === TRIES ||
+            !(
+              status < 300 ||
+              code === 'IDEMPOTENCY_KEY_BUSY' ||
+              (status > 500 && (uuid || code === 'INVALID_RESPONSE'))
+            )
+          ) {
+            throw error
+          }
+          await unlessAborted(
+            new Promise<void>((resolve) => {
+              later(backoff(tries, retryAfter), resolve)
+            }),
+            signal
+          )
         }
       }
     }
@@ -185,15 +265,27 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Reads an edition by its integer id or its uuid.
    * @param options.list one of the content model's lists, such as `article`, of which it is
    */
-  async function read (id: string | number, options?: Abortable & { list?: string | undefined }): Promise<ReadEdition> {
+  async function read(
+    id: string | number,
+    options?: Abortable & { list?: string | undefined }
+  ): Promise<ReadEdition> {
     return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
-  async function * search ({ bundle = entityType, offset = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
+  async function* search({
+    bundle = entityType,
+    offset = 0,
+    signal,
+    ...filters
+  }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let step: number
     do {
-      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, offset }, signal })
+      const answer = await http.send<EditionPage>(
+        'GET',
+        `/api/collections/${encodeURIComponent(bundle)}`,
+        { query: { ...filters, offset }, signal }
+      )
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       step = links.next ? meta.limit : 0
@@ -202,18 +294,25 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /** A read of machine names and labels. */
-  function reader (path: string) {
-    return async (options?: Abortable): Promise<Named[]> => (await http.send<{ data: Named[] }>('GET', path, options)).body.data
+  function reader(path: string) {
+    return async (options?: Abortable): Promise<Named[]> =>
+      (await http.send<{ data: Named[] }>('GET', path, options)).body.data
   }
 
   /** The lock board of an edition: who is at work in it and in its articles. */
-  async function locks (id: string | number, options?: Abortable): Promise<Board> {
-    const { body: { data: locks, meta } } = await http.send<{ data: LockView[], meta: Omit<Board, 'locks'> }>('GET', `${pathOf(id)}/locks`, options)
+  async function locks(id: string | number, options?: Abortable): Promise<Board> {
+    const {
+      body: { data: locks, meta }
+    } = await http.send<{ data: LockView[]; meta: Omit<Board, 'locks'> }>(
+      'GET',
+      `${pathOf(id)}/locks`,
+      options
+    )
     return { locks, ...meta }
   }
 
   /** Follows the lock board of an edition until `signal` is aborted, or the returned function is called. */
-  function subscribe (id: string | number, listener: Listener, options?: Abortable): () => void {
+  function subscribe(id: string | number, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(id)}/locks/events`, listener, options)
   }
 
@@ -221,7 +320,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Follows one page of a search until `signal` is aborted, or the returned function is called: the locks on its rows, and the
    * saves of these. `locks` is called too when rows have come or gone.
    */
-  function watch ({ bundle = entityType, ...search }: Search, listener: Listener): () => void {
+  function watch({ bundle = entityType, ...search }: Search, listener: Listener): () => void {
     return feed(pathOf('events', bundle), listener, search)
   }
 
@@ -247,20 +346,22 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
 }
 
 /** @param list of the content model, of which it is; without it an edition */
-function pathOf (id: string | number, list?: string, by = ''): string {
+function pathOf(id: string | number, list?: string, by = ''): string {
   return `/api/collection${list ? `s/${encodeURIComponent(list)}${by}` : ''}/${encodeURIComponent(id)}`
 }
 
 /** A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the state of the edition all the same. */
-function readIn (answer: Answer<Edition>): ReadEdition {
+function readIn(answer: Answer<Edition>): ReadEdition {
   return { edition: answer.body, etag: tagIn(answer.headers), ...ageIn(answer) }
 }
 
-function tagIn (headers: Headers): string | undefined {
+function tagIn(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }
 
 /** A copy is marked by Cache-Status; Age alone may be that of a cache on the way. */
-function ageIn ({ headers }: Answer<unknown>): { age?: number } {
-  return headers.get('cache-status')?.startsWith('quoin;') ? { age: Number(headers.get('age')) } : {}
+function ageIn({ headers }: Answer<unknown>): { age?: number } {
+  return headers.get('cache-status')?.startsWith('quoin;')
+    ? { age: Number(headers.get('age')) }
+    : {}
 }

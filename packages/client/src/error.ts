@@ -12,7 +12,10 @@ export interface QuoinErrorOptions {
 }
 
 /** A failure as the service says it. */
-interface Told { code?: ErrorCode, message?: string }
+interface Told {
+  code?: ErrorCode
+  message?: string
+}
 
 /** What a failure of the service has in its body. */
 interface Details {
@@ -37,21 +40,31 @@ export class QuoinError extends Error {
   declare readonly uuid: string | undefined
   declare readonly body: unknown
 
-  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter }: QuoinErrorOptions = {}) {
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    { cause, body, retryAfter }: QuoinErrorOptions = {}
+  ) {
     super(message, { cause })
     const { error, locks, uuid } = (body ?? {}) as Details
     Object.assign(this, { status, code, retryAfter, body, lock: error?.lock, locks, uuid })
   }
 
   /** Whether the same call may succeed soon: nothing answered, or the service was overloaded or broken. */
-  get passes (): boolean {
+  get passes(): boolean {
     return [0, 408, 429].includes(this.status) || this.status >= 500
   }
 }
 
 /** The failure that an answer tells. An answer in neither of the service's two forms comes from a proxy before it: INVALID_RESPONSE. */
-export function errorOf (status: number, body?: unknown, retryAfter?: string | null): QuoinError {
+export function errorOf(status: number, body?: unknown, retryAfter?: string | null): QuoinError {
   const failure = body as (Told & { error?: Told }) | null | undefined
   const { code, message } = (failure?.error?.code ? failure.error : failure) ?? {}
-  return new QuoinError(status, code ?? 'INVALID_RESPONSE', code ? message! : `Quoin did not answer this ${status}`, { body, retryAfter: Number(retryAfter) || undefined })
+  return new QuoinError(
+    status,
+    code ?? 'INVALID_RESPONSE',
+    code ? message! : `Quoin did not answer this ${status}`,
+    { body, retryAfter: Number(retryAfter) || undefined }
+  )
 }

@@ -6,8 +6,8 @@ import type { LockView, Petition, Presence } from './wire.ts'
 /** The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a library's. */
 export interface EventStream {
   readonly readyState: number
-  addEventListener (type: string, listener: (event: any) => void): void
-  close (): void
+  addEventListener(type: string, listener: (event: any) => void): void
+  close(): void
 }
 export type EventStreamClass = new (url: string, init: { withCredentials: boolean }) => EventStream
 
@@ -29,18 +29,18 @@ export interface Listener {
    * @param isWhole whether the service sent all of them: at first, when the stream is back, and when what is followed has
    *   changed, such as the rows of a list
    */
-  locks (locks: LockView[], isStale?: boolean, isWhole?: boolean): void
+  locks(locks: LockView[], isStale?: boolean, isWhole?: boolean): void
   /** Called when the stream breaks off, or the service cannot read the locks. The last locks may be out of date. The stream comes back by itself. */
-  down? (): void
+  down?(): void
   /** Receives an event for each save of the edition. */
-  saved? (saved: Saved): void
+  saved?(saved: Saved): void
   /** Receives what users ask the holders of locks for; with `until` 0 when that is over. */
-  requested? (petition: Petition): void
+  requested?(petition: Petition): void
   /**
    * Receives who has an entity open, when they open it and as long as they go on; with `until` 0 when they have left. After a
    * call of `locks` with `isWhole` all of them are told again.
    */
-  present? (presence: Presence): void
+  present?(presence: Presence): void
 }
 
 const CLOSED = 2
@@ -55,13 +55,17 @@ export interface FeedDeps {
 }
 
 /** Follows event streams of locks, and opens them again when they break off. */
-export function createFeed ({ http, EventSource, later }: FeedDeps) {
+export function createFeed({ http, EventSource, later }: FeedDeps) {
   /**
    * Follows the locks at a path until `signal` is aborted, or the returned function is called. All other options go into the
    * query.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, listener: Listener, { signal, ...query }: Abortable = {}): () => void {
+  return function subscribe(
+    path: string,
+    listener: Listener,
+    { signal, ...query }: Abortable = {}
+  ): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
     let presentLocks = new Map<string, LockView>()
     let source: EventStream | undefined
@@ -76,7 +80,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let silenceMs = 0
 
     /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
-    function listen (): void {
+    function listen(): void {
       cancel()
       if (silenceMs) {
         cancel = later(silenceMs, () => {
@@ -87,35 +91,36 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       }
     }
 
-    function deliver (isWhole?: boolean): void {
+    function deliver(isWhole?: boolean): void {
       isDown &&= isStale
       failures = 0
       listener.locks([...presentLocks.values()], isStale, isWhole)
     }
 
-    function breakOff (): void {
+    function breakOff(): void {
       if (isDown) return
       isDown = true
       listener.down?.()
     }
 
-    function retry (): void {
+    function retry(): void {
       breakOff()
       cancel()
       if (!isStopped) cancel = later(backoff(++failures), open)
     }
 
-    async function open (): Promise<void> {
+    async function open(): Promise<void> {
       const url = await http.streamUrl(path, query as QueryValues).catch(() => undefined)
       if (isStopped) return
       if (!url) return retry()
-      const stream = source = new EventSource!(url, { withCredentials: true })
-      const on = (type: string, run: (data: any) => void) => stream.addEventListener(type, ({ data }) => {
-        if (!isStopped) {
-          listen()
-          run(data && JSON.parse(data))
-        }
-      })
+      const stream = (source = new EventSource!(url, { withCredentials: true }))
+      const on = (type: string, run: (data: any) => void) =>
+        stream.addEventListener(type, ({ data }) => {
+          if (!isStopped) {
+            listen()
+            run(data && JSON.parse(data))
+          }
+        })
       isKnown = isStale = false
       listen()
       on('snapshot', ({ data }: { data: LockView[] }) => {
@@ -145,13 +150,17 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         breakOff()
       })
       // A snapshot follows.
-      on('open', () => { isStale = false })
-      on('live', () => { isStale = false })
+      on('open', () => {
+        isStale = false
+      })
+      on('live', () => {
+        isStale = false
+      })
       // Anything but 200 ends an EventSource for good.
-      on('error', () => stream.readyState === CLOSED ? retry() : breakOff())
+      on('error', () => (stream.readyState === CLOSED ? retry() : breakOff()))
     }
 
-    function stop (): void {
+    function stop(): void {
       isStopped = true
       signal?.removeEventListener('abort', stop)
       cancel()
@@ -165,6 +174,6 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
   }
 }
 
-function keyOf ({ entityType, entityId, fieldName }: LockView): string {
+function keyOf({ entityType, entityId, fieldName }: LockView): string {
   return `${entityType}/${entityId}/${fieldName}`
 }

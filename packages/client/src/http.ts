@@ -12,7 +12,9 @@ export interface HttpOptions {
 }
 
 /** The options of a client's requests, and for whom it writes. */
-export interface HttpDeps extends HttpOptions { uid?: string | undefined }
+export interface HttpDeps extends HttpOptions {
+  uid?: string | undefined
+}
 
 /** Leaves out undefined and false; sends true as 1. */
 export type QueryValues = Record<string, string | number | boolean | undefined>
@@ -26,7 +28,10 @@ export interface Request extends Abortable {
   isMeant?: boolean
 }
 
-export interface Answer<Body> { body: Body, headers: Headers }
+export interface Answer<Body> {
+  body: Body
+  headers: Headers
+}
 
 export type Http = ReturnType<typeof createHttp>
 
@@ -36,9 +41,18 @@ const VISIBLE = /^[!-~]+$/
 const NOT_SENT = 'Quoin could not be reached'
 
 /** Requests of JSON, with credentials. */
-export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
+export function createHttp({
+  url = '',
+  headers: credentials,
+  fetch = globalThis.fetch,
+  timeoutMs = 30_000,
+  uid
+}: HttpDeps) {
   /** The service refuses a write if another user is signed in by now. */
-  const meantFor: Record<string, string> = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
+  const meantFor: Record<string, string> =
+    uid === undefined
+      ? {}
+      : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
   /** The header fields that were sent last: when a page closes there is no time to ask for them. */
   let latest: Record<string, string> = {}
 
@@ -46,7 +60,11 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * @throws {QuoinError} for all but an answer of 2xx in JSON
    * @throws the reason of `signal`, when it is aborted
    */
-  async function send<Body> (method: string, path: string, { query = {}, body, headers = {}, signal, isMeant = method !== 'GET' }: Request = {}): Promise<Answer<Body>> {
+  async function send<Body>(
+    method: string,
+    path: string,
+    { query = {}, body, headers = {}, signal, isMeant = method !== 'GET' }: Request = {}
+  ): Promise<Answer<Body>> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const end = signal ? AbortSignal.any([signal, deadline]) : deadline
     let response: Response
@@ -54,7 +72,10 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     let json: unknown
     try {
       await unlessAborted(credentialHeaders(), end)
-      response = await fetch(`${url}${path}${queryOf(query)}`, { ...optionsOf(method, body, headers, isMeant), signal: end })
+      response = await fetch(`${url}${path}${queryOf(query)}`, {
+        ...optionsOf(method, body, headers, isMeant),
+        signal: end
+      })
       text = await response.text()
     } catch (cause) {
       signal?.throwIfAborted()
@@ -66,34 +87,52 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
       // It is another's answer.
     }
     // A refusal has the status 200 where LOCK_REFUSED_STATUS says so.
-    if (!response.ok || json === undefined || (json as { success?: boolean } | null)?.success === false) throw errorOf(response.status, json, response.headers.get('retry-after'))
+    if (
+      !response.ok ||
+      json === undefined ||
+      (json as { success?: boolean } | null)?.success === false
+    ) {
+      throw errorOf(response.status, json, response.headers.get('retry-after'))
+    }
     return { body: json as Body, headers: response.headers }
   }
 
-  function optionsOf (method: string, body: object | undefined, headers: Record<string, string>, isMeant: boolean): RequestInit {
+  function optionsOf(
+    method: string,
+    body: object | undefined,
+    headers: Record<string, string>,
+    isMeant: boolean
+  ): RequestInit {
     return {
       method,
       credentials: 'include',
-      headers: { ...latest, ...(isMeant && meantFor), ...(body && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...latest,
+        ...(isMeant && meantFor),
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers
+      },
       body: JSON.stringify(body)
     }
   }
 
-  async function credentialHeaders (): Promise<Record<string, string>> {
+  async function credentialHeaders(): Promise<Record<string, string>> {
     if (credentials) latest = await credentials()
     return latest
   }
 
   /** Posts a body that has to arrive although the page closes. Nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
-  function outlive (path: string, body: object, headers: Record<string, string>): void {
-    fetch(`${url}${path}`, { ...optionsOf('POST', body, headers, true), keepalive: true }).catch(() => {})
+  function outlive(path: string, body: object, headers: Record<string, string>): void {
+    fetch(`${url}${path}`, { ...optionsOf('POST', body, headers, true), keepalive: true }).catch(
+      () => {}
+    )
   }
 
   /**
    * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes into the query
    * (RFC 6750 section 2.3).
    */
-  async function streamUrl (path: string, query?: QueryValues): Promise<string> {
+  async function streamUrl(path: string, query?: QueryValues): Promise<string> {
     const authorization = new Headers(await credentialHeaders()).get('authorization')
     return `${url}${path}${queryOf({ ...query, access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
@@ -101,7 +140,15 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
   return { send, outlive, streamUrl }
 }
 
-function queryOf (values: QueryValues): string {
-  const query = String(new URLSearchParams(JSON.parse(JSON.stringify(values, (_, value) => value === true ? 1 : value === false ? undefined : value))))
+function queryOf(values: QueryValues): string {
+  const query = String(
+    new URLSearchParams(
+      JSON.parse(
+        JSON.stringify(values, (_, value) =>
+          value === true ? 1 : value === false ? undefined : value
+        )
+      )
+    )
+  )
   return query && `?${query}`
 }

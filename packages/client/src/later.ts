@@ -16,6 +16,9 @@ const MOST_MS = 30_000
  * How long to wait after so many failures in a row, in milliseconds: twice as long each time, and not all at the same moment.
  * @param retryAfter the least, in seconds
  */
-export function backoff (failures: number, retryAfter = 0): number {
-  return Math.max(retryAfter * 1000, Math.min(MOST_MS, FIRST_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2))
+export function backoff(failures: number, retryAfter = 0): number {
+  return Math.max(
+    retryAfter * 1000,
+    Math.min(MOST_MS, FIRST_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
+  )
 }

@@ -7,13 +7,17 @@ import type { Later } from './later.ts'
 import type { Draft, LockedEntity, LockRecord } from './wire.ts'
 
 /** Who locks. `uid` and `name` are shown to the others; more members are kept. */
-export interface User { uid: string | number, name?: string, [more: string]: unknown }
+export interface User {
+  uid: string | number
+  name?: string
+  [more: string]: unknown
+}
 
 export interface AcquireOptions extends Abortable {
   /** The field's text, to be kept in the lock. */
   payload?: string | undefined
   /** Called once when the lock is lost, unless this page took it anew. `error.lock` says who has the field now, if anybody has. */
-  onLost? (error: QuoinError): void
+  onLost?(error: QuoinError): void
 }
 
 export interface LocksDeps {
@@ -29,41 +33,69 @@ export type Locks = ReturnType<typeof createLocks>
 const ATTEMPTS = 3
 
 /** Field locks, as one page holds them. */
-export function createLocks ({ http, user, feed, later }: LocksDeps) {
+export function createLocks({ http, user, feed, later }: LocksDeps) {
   const uid = user && String(user.uid)
   /** What this page holds, by field. */
   const holds = new Map<string, Hold>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', field: Field, content: Content, headers: Record<string, string>): Promise<Grant> {
-    return grantedBy(await http.send(method, pathOf(field), { body: bodyOf(field, content), headers }))
+  async function write(
+    method: 'POST' | 'PUT',
+    field: Field,
+    content: Content,
+    headers: Record<string, string>
+  ): Promise<Grant> {
+    return grantedBy(
+      await http.send(method, pathOf(field), { body: bodyOf(field, content), headers })
+    )
   }
 
   /**
    * Takes a lock. An abort does not end the request, since its answer alone tells whether it was granted. A lock that is
    * granted after that is released. One that the user had before stays, and so does what this page holds of it.
    */
-  async function take (method: 'POST' | 'PUT', field: Field, content: Content, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Grant> {
+  async function take(
+    method: 'POST' | 'PUT',
+    field: Field,
+    content: Content,
+    headers: Record<string, string>,
+    { signal, isOwn = false }: Abortable & { isOwn?: boolean }
+  ): Promise<Grant> {
     signal?.throwIfAborted()
     holds.get(keyOf(field))?.expect(content)
     const request = write(method, field, content, headers)
     return unlessAborted(request, signal).catch((error) => {
-      if (signal?.aborted) request.then((grant) => giveBack(field, grant, isOwn), () => {})
+      if (signal?.aborted) {
+        request.then(
+          (grant) => giveBack(field, grant, isOwn),
+          () => {}
+        )
+      }
       throw error
     })
   }
 
-  function giveBack (field: Field, grant: Grant, isOwn: boolean): void {
+  function giveBack(field: Field, grant: Grant, isOwn: boolean): void {
     const present = holds.get(keyOf(field))
     if (present) present.renew()
-    else if (!isOwn) keep(field, grant, {}).release().catch(() => {})
+    else if (!isOwn) {
+      keep(field, grant, {})
+        .release()
+        .catch(() => {})
+    }
   }
 
-  function bodyOf ({ fieldName }: Partial<Field>, { typedAt, ...content }: Content = {}): object {
+  function bodyOf({ fieldName }: Partial<Field>, { typedAt, ...content }: Content = {}): object {
     return { fieldName, userData: { ...user, typedAt }, ...content }
   }
 
-  function keep (field: Field, grant: Grant, text: Content, onLost?: AcquireOptions['onLost'], earlierText?: string): Held {
+  function keep(
+    field: Field,
+    grant: Grant,
+    text: Content,
+    onLost?: AcquireOptions['onLost'],
+    earlierText?: string
+  ): Held {
     const key = keyOf(field)
     // A lock of before is over, even if nothing has noticed yet.
     holds.get(key)?.drop()
@@ -90,13 +122,25 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * user has the locks that they had before, and no other.
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
-  async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
+  async function acquire(
+    field: Field,
+    { payload, onLost, signal }: AcquireOptions = {}
+  ): Promise<Held> {
     let ownLock: LockRecord | undefined
     for (let tries = 1; ; tries++) {
-      const { payload: text = ownLock?.payload ?? payload, typedAt = ownLock?.userData['typedAt'] } = holds.get(keyOf(field))?.newerThan(ownLock) ?? {}
+      const {
+        payload: text = ownLock?.payload ?? payload,
+        typedAt = ownLock?.userData['typedAt']
+      } = holds.get(keyOf(field))?.newerThan(ownLock) ?? {}
       const content = { payload: text, typedAt, timestamp: sinceOf(ownLock) }
       try {
-        const grant = await take('POST', field, content, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
+        const grant = await take(
+          'POST',
+          field,
+          content,
+          ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' },
+          { signal, isOwn: ownLock !== undefined }
+        )
         return keep(field, grant, content, onLost, text === payload ? undefined : text)
       } catch (error) {
         if (tries === ATTEMPTS || !isChanged(error)) throw error
@@ -112,32 +156,57 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @param options.version only if the lock is still the one that was seen
    * @throws {QuoinError} LOCK_CHANGED when it is not
    */
-  async function overwrite (field: Field, { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
-    return keep(field, await take('PUT', field, { payload }, ifMatch(version), { signal }), { payload }, onLost)
+  async function overwrite(
+    field: Field,
+    { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}
+  ): Promise<Held> {
+    return keep(
+      field,
+      await take('PUT', field, { payload }, ifMatch(version), { signal }),
+      { payload },
+      onLost
+    )
   }
 
   /** A call that posts who the user is to a path of an entity. */
-  function poster<What extends LockedEntity> (path: string) {
-    return async (what: What, options?: Abortable): Promise<void> => { await http.send('POST', pathOf(what) + path, { ...options, body: bodyOf(what) }) }
+  function poster<What extends LockedEntity>(path: string) {
+    return async (what: What, options?: Abortable): Promise<void> => {
+      await http.send('POST', pathOf(what) + path, { ...options, body: bodyOf(what) })
+    }
   }
 
   /** A call that deletes what is this user's at a path of an entity. */
-  function dropper<What extends LockedEntity & { fieldName?: string, draft?: string }, Options extends Request = Abortable> (path = '') {
-    return async (what: What, options?: Options): Promise<void> => { await http.send('DELETE', pathOf(what) + path, { ...ownOf(what), ...options }) }
+  function dropper<
+    What extends LockedEntity & { fieldName?: string; draft?: string },
+    Options extends Request = Abortable
+  >(path = '') {
+    return async (what: What, options?: Options): Promise<void> => {
+      await http.send('DELETE', pathOf(what) + path, { ...ownOf(what), ...options })
+    }
   }
 
   const drop = dropper<LockedEntity & { fieldName?: string }, Request>()
 
-  function remove (what: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
+  function remove(
+    what: LockedEntity & { fieldName?: string },
+    version?: string,
+    signal?: AbortSignal
+  ): Promise<void> {
     return drop(what, { signal, headers: ifMatch(version) })
   }
 
   /** What of an entity is this user's. */
-  function ownOf ({ fieldName, draft }: { fieldName?: string, draft?: string }): Pick<Request, 'query'> {
+  function ownOf({
+    fieldName,
+    draft
+  }: {
+    fieldName?: string
+    draft?: string
+  }): Pick<Request, 'query'> {
     return { query: { fieldName, uid, draft } }
   }
 
-  async function itemsOf<Item> (path: string, request: Request): Promise<Item[]> {
+  async function itemsOf<Item>(path: string, request: Request): Promise<Item[]> {
     return (await http.send<{ data: { Items: Item[] } }>('GET', path, request)).body.data.Items
   }
 
@@ -145,25 +214,39 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not.
    * @param options.version of a field: only if the lock is still the one that was seen, which may have expired
    */
-  async function release (what: LockedEntity & { fieldName?: string }, { version, signal }: Abortable & { version?: string | undefined } = {}): Promise<void> {
-    await remove(what, version, signal).catch((error) => { if (!isChanged(error)) throw error })
+  async function release(
+    what: LockedEntity & { fieldName?: string },
+    { version, signal }: Abortable & { version?: string | undefined } = {}
+  ): Promise<void> {
+    await remove(what, version, signal).catch((error) => {
+      if (!isChanged(error)) throw error
+    })
   }
 
   /**
    * The locks of an entity, or that of one field, by field.
    * @param options.payload false leaves the texts out
    */
-  async function list (what: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean | undefined } = {}): Promise<LockRecord[]> {
-    return itemsOf(pathOf(what), { query: { fieldName: what.fieldName, payload: payload ? undefined : 0 }, signal })
+  async function list(
+    what: LockedEntity & { fieldName?: string },
+    { payload = true, signal }: Abortable & { payload?: boolean | undefined } = {}
+  ): Promise<LockRecord[]> {
+    return itemsOf(pathOf(what), {
+      query: { fieldName: what.fieldName, payload: payload ? undefined : 0 },
+      signal
+    })
   }
 
   /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
-  async function drafts (entity: LockedEntity, { signal, ...what }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
+  async function drafts(
+    entity: LockedEntity,
+    { signal, ...what }: Abortable & { fieldName?: string } = {}
+  ): Promise<Draft[]> {
     return itemsOf(`${pathOf(entity)}/drafts`, { ...ownOf(what), signal })
   }
 
   /** Follows the locks of an entity until `signal` is aborted, or the returned function is called. */
-  function subscribe (entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
+  function subscribe(entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(entity)}/events`, listener, options)
   }
 
@@ -173,15 +256,22 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * field. What is not in the lock yet is sent. `onLost` tells what was released, in case the browser shows the page again.
    * @param page by default the window
    */
-  function releaseOnPageHide (page: PageEvents = globalThis as unknown as PageEvents, { signal }: Abortable = {}): () => void {
-    function release (): void {
+  function releaseOnPageHide(
+    page: PageEvents = globalThis as unknown as PageEvents,
+    { signal }: Abortable = {}
+  ): () => void {
+    function release(): void {
       for (const { held: handle, leave, unsent } of holds.values()) {
         if (handle.isTyped) {
           const left = unsent()
           if (left) http.outlive(pathOf(handle), bodyOf(handle, left.text), ifMatch(left.version))
         } else {
           // In this version: by now the lock, and a text in it, may be that of another window of the same user.
-          http.outlive(`${pathOf(handle)}/release`, { fieldName: handle.fieldName, uid }, ifMatch(handle.version))
+          http.outlive(
+            `${pathOf(handle)}/release`,
+            { fieldName: handle.fieldName, uid },
+            ifMatch(handle.version)
+          )
           leave()
         }
       }
@@ -219,36 +309,43 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
 /** The part of a window that the client uses. */
 export interface PageEvents {
-  addEventListener (type: string, listener: () => void, options: { signal?: AbortSignal }): void
-  removeEventListener (type: string, listener: () => void): void
+  addEventListener(type: string, listener: () => void, options: { signal?: AbortSignal }): void
+  removeEventListener(type: string, listener: () => void): void
 }
 
-function keyOf (field: Field): string {
+function keyOf(field: Field): string {
   return `${pathOf(field)}#${field.fieldName}`
 }
 
-function pathOf ({ type, id }: LockedEntity): string {
+function pathOf({ type, id }: LockedEntity): string {
   return `/api/cloud/data-state/${encodeURIComponent(type)}/${encodeURIComponent(id)}`
 }
 
 /** The condition that a lock is in this version still; none for a record without one, which another program has written. */
-function ifMatch (version: string | undefined): Record<string, string> {
+function ifMatch(version: string | undefined): Record<string, string> {
   return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
 /** Since when a lock is its user's, in seconds. Records of other programs may have anything there. */
-function sinceOf (lock: LockRecord | undefined): number | undefined {
+function sinceOf(lock: LockRecord | undefined): number | undefined {
   return Number.isSafeInteger(lock?.timestamp) && lock!.timestamp >= 0 ? lock!.timestamp : undefined
 }
 
-function isChanged (error: unknown): boolean {
+function isChanged(error: unknown): boolean {
   return (error as QuoinError).code === 'LOCK_CHANGED'
 }
 
 /** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
-function grantedBy ({ headers }: Answer<unknown>): Grant {
+function grantedBy({ headers }: Answer<unknown>): Grant {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw errorOf(200)
-  const [timestamp, expiresAt] = ['lock-since', 'lock-expires'].map((name) => Number(headers.get(name)) || undefined)
-  return { version, timestamp, expiresAt, aheadMs: Date.parse(headers.get('date') ?? '') - Date.now() || 0 }
+  const [timestamp, expiresAt] = ['lock-since', 'lock-expires'].map(
+    (name) => Number(headers.get(name)) || undefined
+  )
+  return {
+    version,
+    timestamp,
+    expiresAt,
+    aheadMs: Date.parse(headers.get('date') ?? '') - Date.now() || 0
+  }
 }

@@ -15,20 +15,42 @@ export type EditionBody = Record<string, unknown>
 /** One page of a list of editions. */
 export interface EditionPage {
   data: Edition[]
-  meta: { limit: number, offset: number, hasMore: boolean, total: number | null, placed?: Record<string, Placement[]>, locks?: Record<string, LockView[]> | null }
+  meta: {
+    limit: number
+    offset: number
+    hasMore: boolean
+    total: number | null
+    placed?: Record<string, Placement[]>
+    locks?: Record<string, LockView[]> | null
+  }
   /** Paths of this page and of those beside it. */
-  links: { self: string, next?: string, prev?: string }
+  links: { self: string; next?: string; prev?: string }
 }
 
 /** An edition that holds an article. */
-export interface Placement { id: string, uuid: string, bundle: string, label: string, published: boolean | null }
+export interface Placement {
+  id: string
+  uuid: string
+  bundle: string
+  label: string
+  published: boolean | null
+}
 
 /** A draft without its text. */
 export type KeptDraft = Omit<Draft, 'payload'>
 
 /** What an editor should know of before an edition is closed; `message` is a sentence for them. */
 export interface Finding {
-  code: 'LOCKED' | 'LOCK_IDLE' | 'DRAFT_KEPT' | 'ARTICLE_UNPUBLISHED' | 'ARTICLE_GONE' | 'ARTICLE_HIDDEN' | 'ARTICLE_TWICE' | 'FIELD_EMPTY' | 'ORDER_EMPTY'
+  code:
+    | 'LOCKED'
+    | 'LOCK_IDLE'
+    | 'DRAFT_KEPT'
+    | 'ARTICLE_UNPUBLISHED'
+    | 'ARTICLE_GONE'
+    | 'ARTICLE_HIDDEN'
+    | 'ARTICLE_TWICE'
+    | 'FIELD_EMPTY'
+    | 'ORDER_EMPTY'
   message: string
   /** What it is about, as locks name it. */
   entityType: string
@@ -42,40 +64,54 @@ export interface Finding {
 export interface JournalEntry {
   id: string
   at: string
-  by: { uid: string | null, name: string | null }
+  by: { uid: string | null; name: string | null }
   /** `outside`: the edition was changed, but not by a save that has an entry. */
   kind: 'create' | 'update' | 'order' | 'close' | 'restore' | 'takeover' | 'outside'
   /** The values of the fields that changed, as far as they are known and not too large. */
-  fields: Record<string, { before?: Item[], after?: Item[], leftOut?: Array<'before' | 'after'> }>
+  fields: Record<string, { before?: Item[]; after?: Item[]; leftOut?: Array<'before' | 'after'> }>
   moreFields?: number
   /** `uncertain`: it is under way, or nobody can tell. */
   outcome: 'saved' | 'refused' | 'uncertain'
   etag: string | null
   /** Of a takeover: whose lock it was. */
-  from?: { uid: string | null, name: string | null }
+  from?: { uid: string | null; name: string | null }
   message?: string
   between?: string[]
   unrecorded?: number
 }
 
 /** Which fields of an entry of the journal are put back, and to which side of its save. */
-export interface Restore { entry: string, fields: string[], side: 'before' | 'after' }
+export interface Restore {
+  entry: string
+  fields: string[]
+  side: 'before' | 'after'
+}
 
 /** Whether an edition may be closed. The content model says which findings block. */
-export interface Readiness { ready: boolean, blockers: Finding[], warnings: Finding[] }
+export interface Readiness {
+  ready: boolean
+  blockers: Finding[]
+  warnings: Finding[]
+}
 
 /** A bundle or an edition type. */
-export interface Named { id: string, label: string }
+export interface Named {
+  id: string
+  label: string
+}
 
 /** What is locked: an entity, such as `{ type: 'node', id: '42' }`. */
-export interface LockedEntity { type: string, id: string }
+export interface LockedEntity {
+  type: string
+  id: string
+}
 
 /** Who holds a field and since when; never the text. */
 export interface Holder {
   fieldName: string
   /** Unix time in seconds. */
   timestamp: number
-  userData: { uid: string, name?: string, [more: string]: unknown }
+  userData: { uid: string; name?: string; [more: string]: unknown }
   /** Unix time in seconds when the lock ends unless it is renewed. */
   expiresAt?: number
 }
@@ -102,7 +138,7 @@ export interface Petition {
   entityType: string
   entityId: string
   fieldName: string
-  userData: { uid: string, name?: string }
+  userData: { uid: string; name?: string }
   /** Unix time in seconds when that ends; 0: it is over. */
   until: number
 }
@@ -111,7 +147,7 @@ export interface Petition {
 export interface Presence {
   entityType: string
   entityId: string
-  userData: { uid: string, name?: string }
+  userData: { uid: string; name?: string }
   /** Unix time in seconds when that ends, unless it goes on; 0: the user has left. */
   until: number
 }
@@ -125,7 +161,7 @@ export interface Draft extends Holder {
   version?: string
   /** Unix time in seconds. */
   displacedAt: number
-  displacedBy?: { uid: string, name?: string }
+  displacedBy?: { uid: string; name?: string }
 }
 
 /** An article, by its uuid or else by its id; with its entity type where a field takes several. */

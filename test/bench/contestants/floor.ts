@@ -6,7 +6,11 @@ import { serveTasks } from '../tasks.ts'
 // The floor: DynamoDB asked without any service and without an SDK, by requests that are signed by hand.
 
 /** One operation of DynamoDB; `{worker}` in its input stands for the number of the worker. */
-export interface FloorRequest { operation: string, input: object, status: number }
+export interface FloorRequest {
+  operation: string
+  input: object
+  status: number
+}
 
 export interface FloorTask extends Drive {
   endpoint: string
@@ -19,7 +23,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const keys = new Map<string, Buffer>()
 
 /** Source: AWS Identity and Access Management, "Create a signed AWS API request". */
-function signed (host: string, operation: string, body: string): Record<string, string> {
+function signed(host: string, operation: string, body: string): Record<string, string> {
   const time = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
   const day = time.slice(0, 8)
   const key = keys.get(day) ?? ['local', 'dynamodb', 'aws4_request'].reduce(hmac, hmac('AWS4local', day))

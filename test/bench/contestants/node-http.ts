@@ -9,7 +9,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb'
 const TableName = 'DataState'
 const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'local', endpoint: process.env['DYNAMODB_ENDPOINT']! }))
 
-async function handle (request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
   const match = /^\/api\/cloud\/data-state\/(\w+)\/([\w.:-]+)$/.exec(pathname)
   if (!match) return send(response, 404, { success: false, message: 'Error: not found' })
@@ -22,11 +22,15 @@ async function handle (request: IncomingMessage, response: ServerResponse): Prom
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) return send(response, 500, { success: false, message: 'Error: Server error' })
     const lock = error.Item ? unmarshall(error.Item) : (await list(key)).Items?.[0]
-    send(response, 423, { success: false, message: 'Error: Field is locked by another user', error: { name: error.name, lock: { ...lock, payload: undefined } } })
+    send(response, 423, {
+      success: false,
+      message: 'Error: Field is locked by another user',
+      error: { name: error.name, lock: { ...lock, payload: undefined } }
+    })
   }
 }
 
-async function bodyOf (request: IncomingMessage): Promise<any> {
+async function bodyOf(request: IncomingMessage): Promise<any> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const body = JSON.parse(Buffer.concat(chunks).toString())
@@ -34,36 +38,45 @@ async function bodyOf (request: IncomingMessage): Promise<any> {
   return body
 }
 
-async function acquire (key: string, { fieldName, userData, payload }: { fieldName: string, userData: { uid: string }, payload?: string }): Promise<void> {
-  await client.send(new PutCommand({
-    TableName,
-    Item: { env_entityType_entityId: key, fieldName, userData, payload, timestamp: Math.floor(Date.now() / 1000) },
-    ConditionExpression: 'attribute_not_exists(fieldName) OR userData.uid = :uid',
-    ExpressionAttributeValues: { ':uid': userData.uid },
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
-  }))
+async function acquire(
+  key: string,
+  { fieldName, userData, payload }: { fieldName: string; userData: { uid: string }; payload?: string }
+): Promise<void> {
+  await client.send(
+    new PutCommand({
+      TableName,
+      Item: { env_entityType_entityId: key, fieldName, userData, payload, timestamp: Math.floor(Date.now() / 1000) },
+      ConditionExpression: 'attribute_not_exists(fieldName) OR userData.uid = :uid',
+      ExpressionAttributeValues: { ':uid': userData.uid },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+    })
+  )
 }
 
-async function list (key: string) {
-  const { Items, Count, ScannedCount } = await client.send(new QueryCommand({
-    TableName,
-    ConsistentRead: true,
-    KeyConditionExpression: 'env_entityType_entityId = :key',
-    ExpressionAttributeValues: { ':key': key }
-  }))
+async function list(key: string) {
+  const { Items, Count, ScannedCount } = await client.send(
+    new QueryCommand({
+      TableName,
+      ConsistentRead: true,
+      KeyConditionExpression: 'env_entityType_entityId = :key',
+      ExpressionAttributeValues: { ':key': key }
+    })
+  )
   return { Items, Count, ScannedCount }
 }
 
-async function release (key: string, fieldName: string, uid: string): Promise<void> {
-  await client.send(new DeleteCommand({
-    TableName,
-    Key: { env_entityType_entityId: key, fieldName },
-    ConditionExpression: 'userData.uid = :uid',
-    ExpressionAttributeValues: { ':uid': uid }
-  }))
+async function release(key: string, fieldName: string, uid: string): Promise<void> {
+  await client.send(
+    new DeleteCommand({
+      TableName,
+      Key: { env_entityType_entityId: key, fieldName },
+      ConditionExpression: 'userData.uid = :uid',
+      ExpressionAttributeValues: { ':uid': uid }
+    })
+  )
 }
 
-function send (response: ServerResponse, status: number, body: object): void {
+function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 

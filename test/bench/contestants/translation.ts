@@ -15,7 +15,10 @@ import { serveTasks } from '../tasks.ts'
 
 // Takes the same page of 50 editions apart in several ways, in this process.
 
-export interface Translation { contestant: string, ms: number }
+export interface Translation {
+  contestant: string
+  ms: number
+}
 
 // 50 editions in the bundle daily.
 const drupal = createCms({ content: enlarged(newspaper(), 8) })
@@ -38,11 +41,11 @@ const request: Jsonapi['request'] = async (one) => {
 
 const cms = { request }
 const model = contentModel({})
-const site = createSite({ cms, model, cmsUrl, warn () {} })
+const site = createSite({ cms, model, cmsUrl, warn() {} })
 const resources = createResources(site)
 const collection = (await site.catalog.editions(caller)).find(({ bundle }) => bundle === 'daily')!
 
-async function list (): Promise<object[]> {
+async function list(): Promise<object[]> {
   const { rows } = await resources.page(collection, pageQuery(0, 50, model), caller)
   return rows.map(({ resource, urlOf }) => read(resource, model, urlOf, site.planFor(resource)))
 }
@@ -56,7 +59,7 @@ const jsona = new Jsona()
 const { deserialise } = kitsu as unknown as { deserialise: (document: object) => Promise<unknown> }
 
 const contestants: Record<string, (document: Document) => unknown> = {
-  Quoin (document) {
+  Quoin(document) {
     page = document
     return list()
   },

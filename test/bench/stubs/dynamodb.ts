@@ -15,18 +15,25 @@ const Items = Array.from({ length: 10 }, (_, index) => ({ ...holder, fieldName: 
 
 /** DynamoDB sends one too. To make it anew for every answer would be a part of what is measured. */
 let date = new Date().toUTCString()
-setInterval(() => { date = new Date().toUTCString() }, 1000).unref()
+setInterval(() => {
+  date = new Date().toUTCString()
+}, 1000).unref()
 
 const done = reply(200, {})
 const list = reply(200, { Items, Count: 10, ScannedCount: 10 })
 const held = reply(400, {
-  __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'The conditional request failed', Item: { ...holder, fieldName: { S: 'held' } }
+  __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException',
+  message: 'The conditional request failed',
+  Item: { ...holder, fieldName: { S: 'held' } }
 })
 
 /** An answer without its date. */
-function reply (status: number, body: object): [head: string, rest: string] {
+function reply(status: number, body: object): [head: string, rest: string] {
   const text = JSON.stringify(body)
-  return [`HTTP/1.1 ${status} X\r\nDate: `, `\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: BENCH\r\nContent-Length: ${text.length}\r\n\r\n${text}`]
+  return [
+    `HTTP/1.1 ${status} X\r\nDate: `,
+    `\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: BENCH\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+  ]
 }
 
 const server = createServer({ noDelay: true }, (socket) => {

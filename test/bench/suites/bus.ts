@@ -18,13 +18,25 @@ const SENT = /"sentAt":([\d.]+),"via":(\d)/g
 const clock = () => performance.timeOrigin + performance.now()
 
 /** Instances, each with a stream for each entity, and what they have told late. */
-interface Newsroom { quoins: Contestant[], sockets: Socket[], latenesses: number[] }
+interface Newsroom {
+  quoins: Contestant[]
+  sockets: Socket[]
+  latenesses: number[]
+}
 
-async function open (endpoint: string, environment: string, entities: number, busUrl?: string): Promise<Newsroom> {
+async function open(endpoint: string, environment: string, entities: number, busUrl?: string): Promise<Newsroom> {
   const limits = { EVENTS_WATCHERS_MAX: '5000', EVENTS_WATCHERS_PER_USER: '5000', EVENTS_HEARTBEAT_SECONDS: '600' }
   const newsroom: Newsroom = { quoins: [], sockets: [], latenesses: [] }
   for (let n = 0; n < INSTANCES; n++) {
-    newsroom.quoins.push(await startQuoin({ DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: environment, CMS_URL: 'http://127.0.0.1:9', ...limits, ...(busUrl && { EVENTS_BUS_URL: busUrl }) }))
+    newsroom.quoins.push(
+      await startQuoin({
+        DYNAMODB_ENDPOINT: endpoint,
+        ENVIRONMENT: environment,
+        CMS_URL: 'http://127.0.0.1:9',
+        ...limits,
+        ...(busUrl && { EVENTS_BUS_URL: busUrl })
+      })
+    )
   }
   for (const { url } of newsroom.quoins) {
     for (let entity = 0; entity < entities; entity += 50) {
@@ -38,28 +50,38 @@ async function open (endpoint: string, environment: string, entities: number, bu
 }
 
 /** Resolves when the first event is there. */
-function watch ({ quoins, sockets, latenesses }: Newsroom, url: string, entity: number): Promise<void> {
+function watch({ quoins, sockets, latenesses }: Newsroom, url: string, entity: number): Promise<void> {
   const { hostname, port, host } = new URL(url)
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => { socket.write(`GET ${pathOf(entity)}/events HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n\r\n`) })
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(`GET ${pathOf(entity)}/events HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n\r\n`)
+    })
     sockets.push(socket)
     socket.setEncoding('latin1').on('error', reject)
     socket.on('data', (chunk: unknown) => {
       const now = clock()
-      for (const [, sentAt, via] of String(chunk).matchAll(SENT)) if (quoins[Number(via)]!.url !== url) latenesses.push(now - Number(sentAt))
+      for (const [, sentAt, via] of String(chunk).matchAll(SENT)) {
+        if (quoins[Number(via)]!.url !== url) latenesses.push(now - Number(sentAt))
+      }
       resolve()
     })
   })
 }
 
 /** How late watchers are told of writes through the other instances. */
-async function lateness ({ quoins, latenesses }: Newsroom, entities: number, ms: number): Promise<Figures> {
+async function lateness({ quoins, latenesses }: Newsroom, entities: number, ms: number): Promise<Figures> {
   latenesses.length = 0
   const writes: Array<Promise<unknown>> = []
   const started = performance.now()
   for (let n = 0; performance.now() - started < ms; n++) {
     const body = JSON.stringify({ fieldName: 'title', userData: { uid: '7', sentAt: clock(), via: n % INSTANCES } })
-    writes.push(fetch(quoins[n % INSTANCES]!.url + pathOf(Math.floor(Math.random() * entities)), { method: 'PUT', headers: { 'content-type': 'application/json' }, body }).then((answer) => answer.text()))
+    writes.push(
+      fetch(quoins[n % INSTANCES]!.url + pathOf(Math.floor(Math.random() * entities)), {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body
+      }).then((answer) => answer.text())
+    )
     await sleep(1000 / WRITES_PER_SECOND)
   }
   await Promise.all(writes)
@@ -69,7 +91,7 @@ async function lateness ({ quoins, latenesses }: Newsroom, entities: number, ms:
   return sorted.length === 0 ? {} : { p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) }
 }
 
-async function run ({ rounds, short, say }: SuiteOptions): Promise<Comparison[]> {
+async function run({ rounds, short, say }: SuiteOptions): Promise<Comparison[]> {
   const closing: Array<() => unknown> = []
   try {
     const { url: bus } = await startRealRedis({ teardown: (close: () => unknown) => closing.push(close) } as never)
@@ -79,7 +101,11 @@ async function run ({ rounds, short, say }: SuiteOptions): Promise<Comparison[]>
     closing.push(destroy)
     await createTable(client, TABLE)
     const comparisons: Comparison[] = []
-    for (const [entities, busUrl] of [[100, bus], [100, undefined], [1000, bus]] as const) {
+    for (const [entities, busUrl] of [
+      [100, bus],
+      [100, undefined],
+      [1000, bus]
+    ] as const) {
       const work = `lateness, ${INSTANCES} instances, ${entities} entities watched at each, ${busUrl ? 'with' : 'without'} a bus`
       say(work)
       const newsroom = await open(endpoint, `bench-${comparisons.length}`, entities, busUrl)

@@ -20,13 +20,25 @@ interface Desk {
 }
 
 /** Quoin with a service account's session before a real Drupal (test/drupal). */
-async function atDrupal ({ ms }: SuiteOptions, work: (desk: Desk) => Promise<Comparison[]>): Promise<Comparison[]> {
+async function atDrupal({ ms }: SuiteOptions, work: (desk: Desk) => Promise<Comparison[]>): Promise<Comparison[]> {
   const site = await startSite()
-  const quoin = await startQuoin({ CMS_URL: site.url, CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'editor', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'bench' })
+  const quoin = await startQuoin({
+    CMS_URL: site.url,
+    CMS_AUTH: 'session',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor',
+    DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
+    ENVIRONMENT: 'bench'
+  })
   const load = await startWorker<Load>('load.ts')
   try {
     const request = (path: string, headers = {}): LoadRequest => ({ method: 'GET', path, headers, status: 200 })
-    return await work({ site, quoin, load, ask: (url, path, headers) => load.run({ url, requests: [request(path, headers)], concurrency: 1, ms: 3 * ms }) })
+    return await work({
+      site,
+      quoin,
+      load,
+      ask: (url, path, headers) => load.run({ url, requests: [request(path, headers)], concurrency: 1, ms: 3 * ms })
+    })
   } finally {
     for (const each of [quoin, load]) await each.close()
     await site.stop()
@@ -34,7 +46,7 @@ async function atDrupal ({ ms }: SuiteOptions, work: (desk: Desk) => Promise<Com
 }
 
 /** What Quoin asks of the site for a request: once it knows the site, and when it is asked for this again. */
-async function askedFor (site: Site, path: string): Promise<{ first: string, again: string }> {
+async function askedFor(site: Site, path: string): Promise<{ first: string; again: string }> {
   const asked: string[] = []
   const server = createServer(async (request, response) => {
     asked.push(request.url!)
@@ -44,7 +56,7 @@ async function askedFor (site: Site, path: string): Promise<{ first: string, aga
   await once(server, 'listening')
   const service = await startInside({ ...site, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
   const session = await signIn(site, 'editor')
-  async function one (path: string): Promise<string> {
+  async function one(path: string): Promise<string> {
     asked.length = 0
     await ask(service, session, 'GET', path)
     if (asked.length !== 1) throw new Error(`${path} takes ${asked.length} requests`)
@@ -70,33 +82,39 @@ export const drupal: Suite = {
   name: 'drupal',
   title: 'Editions before a real Drupal',
   onlyNamed: true,
-  run: (options) => atDrupal(options, async ({ site, quoin, ask }) => {
-    const comparisons: Comparison[] = []
-    const session = await signIn(site, 'editor')
-    for (const [name, path] of works) {
-      const { first, again } = await askedFor(site, path)
-      options.say(name)
-      comparisons.push(await compare(`${name}, one after the other`, options.rounds, {
-        Quoin: () => ask(quoin.url, path),
-        'the same request to JSON:API': () => ask(site.url, again, session),
-        ...(first !== again && { 'one that includes what the urls are made of': () => ask(site.url, first, session) })
-      }))
-    }
-    return comparisons
-  })
+  run: (options) =>
+    atDrupal(options, async ({ site, quoin, ask }) => {
+      const comparisons: Comparison[] = []
+      const session = await signIn(site, 'editor')
+      for (const [name, path] of works) {
+        const { first, again } = await askedFor(site, path)
+        options.say(name)
+        comparisons.push(
+          await compare(`${name}, one after the other`, options.rounds, {
+            Quoin: () => ask(quoin.url, path),
+            'the same request to JSON:API': () => ask(site.url, again, session),
+            ...(first !== again && { 'one that includes what the urls are made of': () => ask(site.url, first, session) })
+          })
+        )
+      }
+      return comparisons
+    })
 }
 
 export const coreRest: Suite = {
   name: 'core-rest',
   title: 'Reading beside core REST',
   onlyNamed: true,
-  run: (options) => atDrupal(options, async ({ site, quoin, ask }) => {
-    const path = `/${site.names.entityType}/${EDITION}?_format=json`
-    const session = await signIn(site, 'editor')
-    return [await compare('read, one after the other', options.rounds, {
-      Quoin: () => ask(quoin.url, `/api/collection/${EDITION}`),
-      'core REST with Basic credentials': () => ask(site.url, path, as('editor')),
-      'core REST with a session': () => ask(site.url, path, session)
-    })]
-  })
+  run: (options) =>
+    atDrupal(options, async ({ site, quoin, ask }) => {
+      const path = `/${site.names.entityType}/${EDITION}?_format=json`
+      const session = await signIn(site, 'editor')
+      return [
+        await compare('read, one after the other', options.rounds, {
+          Quoin: () => ask(quoin.url, `/api/collection/${EDITION}`),
+          'core REST with Basic credentials': () => ask(site.url, path, as('editor')),
+          'core REST with a session': () => ask(site.url, path, session)
+        })
+      ]
+    })
 }

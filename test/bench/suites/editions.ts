@@ -20,16 +20,31 @@ const reads: Array<[name: string, request: LoadRequest]> = [
 ]
 
 /** `changing`: what is read has changed each time since the caller read it last. */
-const works: Array<{ name: string, request: LoadRequest, changing?: true }> = [
-  ...reads.flatMap(([name, request]) => [{ name, request }, { name: `${name}, changed since`, request, changing: true as const }]),
+const works: Array<{ name: string; request: LoadRequest; changing?: true }> = [
+  ...reads.flatMap(([name, request]) => [
+    { name, request },
+    { name: `${name}, changed since`, request, changing: true as const }
+  ]),
   {
     name: 'create',
-    request: { method: 'POST', path: '/api/collection', headers: { ...CALLER, ...JSON_TYPE }, body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}', status: 201 }
+    request: {
+      method: 'POST',
+      path: '/api/collection',
+      headers: { ...CALLER, ...JSON_TYPE },
+      body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}',
+      status: 201
+    }
   },
   {
     name: 'update',
     // Of an edition of its own: who writes to the same one at once waits for his turn.
-    request: { method: 'POST', path: '/api/collection/{worker}', headers: { ...CALLER, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
+    request: {
+      method: 'POST',
+      path: '/api/collection/{worker}',
+      headers: { ...CALLER, ...JSON_TYPE },
+      body: '{"title":[{"value":"Thursday, late edition"}]}',
+      status: 200
+    }
   }
 ]
 
@@ -37,7 +52,7 @@ const works: Array<{ name: string, request: LoadRequest, changing?: true }> = [
  * Quoin, the CMS without it, and a proxy that translates nothing, before a CMS and a store that answer at once: what a
  * request costs besides them. The latter two are sent all that Quoin asks of the CMS.
  */
-async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
+async function beforeStub({ rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
   const cms = await startProgram('stubs/cms.ts')
   const store = await startProgram('stubs/dynamodb.ts')
   const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, ENVIRONMENT: 'bench' }
@@ -57,11 +72,16 @@ async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Co
       for (const concurrency of short ? [32] : [32, 1]) {
         const work = `${name}, ${concurrency} at once, instant CMS`
         say(work)
-        comparisons.push(await compare(work, rounds, {
-          Quoin: async () => ({ ...await observed(quoin.pid, () => load.run({ url: quoin.url, requests: [request], concurrency, ms })), upstreamRequests: upstream.length }),
-          '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, ...requests, concurrency, ms })),
-          'the CMS itself': () => load.run({ url: cms.url, ...requests, concurrency, ms })
-        }))
+        comparisons.push(
+          await compare(work, rounds, {
+            Quoin: async () => ({
+              ...(await observed(quoin.pid, () => load.run({ url: quoin.url, requests: [request], concurrency, ms }))),
+              upstreamRequests: upstream.length
+            }),
+            '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, ...requests, concurrency, ms })),
+            'the CMS itself': () => load.run({ url: cms.url, ...requests, concurrency, ms })
+          })
+        )
       }
     }
     return comparisons
@@ -70,11 +90,11 @@ async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Co
   }
 }
 
-async function asked (url: string): Promise<Asked[]> {
-  return await (await fetch(`${url}/asked`)).json() as Asked[]
+async function asked(url: string): Promise<Asked[]> {
+  return (await (await fetch(`${url}/asked`)).json()) as Asked[]
 }
 
-function asSent ({ method, path, headers, body, status }: Asked): LoadRequest {
+function asSent({ method, path, headers, body, status }: Asked): LoadRequest {
   return { method: method as LoadRequest['method'], path, headers: { ...CALLER, ...headers }, ...(body && { body }), status }
 }
 

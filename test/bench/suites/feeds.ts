@@ -24,9 +24,12 @@ const WRITING_MS = 4000
 const STALLED_MS = 8000
 
 /** A Quoin of its own with so many watchers, who stay. */
-interface Watched { quoin: Contestant, watch: { run: (task: Watch) => Promise<Figures>, close: () => Promise<void> } }
+interface Watched {
+  quoin: Contestant
+  watch: { run: (task: Watch) => Promise<Figures>; close: () => Promise<void> }
+}
 
-async function startWatched (endpoint: string, open: number): Promise<Watched> {
+async function startWatched(endpoint: string, open: number): Promise<Watched> {
   const limits = { EVENTS_WATCHERS_MAX: String(WATCHERS), EVENTS_WATCHERS_PER_USER: String(WATCHERS) }
   const quoin = await startQuoin({ DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: `bench-${open}`, CMS_URL: 'http://127.0.0.1:9', ...limits })
   const watch = await startWorker<Watch>('watch.ts')
@@ -35,17 +38,42 @@ async function startWatched (endpoint: string, open: number): Promise<Watched> {
 }
 
 /** What watchers cost a writer, and how soon they all have the event. */
-async function writes (endpoint: string, { rounds, short, say }: SuiteOptions): Promise<Comparison> {
+async function writes(endpoint: string, { rounds, short, say }: SuiteOptions): Promise<Comparison> {
   const watched: Record<string, Watched> = {}
   const writer = await startWorker<Writes>('write.ts')
   try {
-    for (const [name, open] of [['Quoin', WATCHERS], ['itself with 200 watchers', 200], ['itself without watchers', 0]] as const) watched[name] = await startWatched(endpoint, open)
+    for (const [name, open] of [
+      ['Quoin', WATCHERS],
+      ['itself with 200 watchers', 200],
+      ['itself without watchers', 0]
+    ] as const) {
+      watched[name] = await startWatched(endpoint, open)
+    }
     const work = `write, ${WRITES_PER_SECOND} a second, to an entity with ${WATCHERS} watchers`
     say(work)
-    return await compare(work, rounds, Object.fromEntries(Object.entries(watched).map(([name, { quoin: { url, pid }, watch }]) => [name, async () => {
-      const figures = await observed(pid, () => writer.run({ url, path: ENTITY, perSecond: WRITES_PER_SECOND, ms: short ? WRITING_MS / 2 : WRITING_MS }))
-      return { ...figures, ...await watch.run('lateness') }
-    }])))
+    return await compare(
+      work,
+      rounds,
+      Object.fromEntries(
+        Object.entries(watched).map(
+          ([
+            name,
+            {
+              quoin: { url, pid },
+              watch
+            }
+          ]) => [
+            name,
+            async () => {
+              const figures = await observed(pid, () =>
+                writer.run({ url, path: ENTITY, perSecond: WRITES_PER_SECOND, ms: short ? WRITING_MS / 2 : WRITING_MS })
+              )
+              return { ...figures, ...(await watch.run('lateness')) }
+            }
+          ]
+        )
+      )
+    )
   } finally {
     for (const { quoin, watch } of Object.values(watched)) {
       await watch.close()
@@ -56,14 +84,17 @@ async function writes (endpoint: string, { rounds, short, say }: SuiteOptions): 
 }
 
 /** What watchers cost in memory that read nothing, of large locks that change all the time. */
-async function stalled (endpoint: string, { rounds, short, say }: SuiteOptions): Promise<Comparison> {
+async function stalled(endpoint: string, { rounds, short, say }: SuiteOptions): Promise<Comparison> {
   const writer = await startWorker<Writes>('write.ts')
   const open = short ? WATCHERS / 10 : WATCHERS
   const work = `memory, ${open} watchers that read nothing, of ${LARGE_LOCKS} locks of 8 KB`
   say(work)
 
-  async function measured (watchers: number): Promise<Figures> {
-    const { quoin: { url, pid, close }, watch } = await startWatched(endpoint, 0)
+  async function measured(watchers: number): Promise<Figures> {
+    const {
+      quoin: { url, pid, close },
+      watch
+    } = await startWatched(endpoint, 0)
     if (watchers > 0) await watch.run({ open: watchers, url, path: `${LARGE}/events`, stalled: true })
     await writer.run({ url, path: LARGE, perSecond: 2, ms: short ? STALLED_MS / 4 : STALLED_MS })
     const peakMiB = memoryMiB(pid, 'VmHWM')
@@ -80,7 +111,7 @@ async function stalled (endpoint: string, { rounds, short, say }: SuiteOptions):
 }
 
 /** The large locks, of the environment that `stalled` measures. */
-async function fill (endpoint: string): Promise<void> {
+async function fill(endpoint: string): Promise<void> {
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, TABLE)
   const { acquire } = createLocks({ client, table: TABLE, environment: 'bench-0' })
@@ -91,7 +122,7 @@ async function fill (endpoint: string): Promise<void> {
   destroy()
 }
 
-async function run (options: SuiteOptions): Promise<Comparison[]> {
+async function run(options: SuiteOptions): Promise<Comparison[]> {
   const { url: endpoint, close } = await startProgram('stubs/dynalite.ts')
   try {
     await fill(endpoint)

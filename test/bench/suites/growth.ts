@@ -21,14 +21,19 @@ import type { Suite } from '../suite.ts'
 const OFFSETS = [0, 250, 500, 1000, 2500, 5000, 10_000]
 const EDITIONS = 16_000
 
-type Ask = (as: string, work: (editions: ReturnType<typeof createEditions>, caller: Record<string, string>) => Promise<unknown>) => Promise<number>
+type Ask = (
+  as: string,
+  work: (editions: ReturnType<typeof createEditions>, caller: Record<string, string>) => Promise<unknown>
+) => Promise<number>
 
 /** How many requests some work makes to a sample CMS with this many editions in two bundles; what is learned stays. */
-async function withCms<T> (editions: number, work: (ask: Ask, cms: Cms) => Promise<T>): Promise<T> {
+async function withCms<T>(editions: number, work: (ask: Ask, cms: Cms) => Promise<T>): Promise<T> {
   const cms = createCms({ content: enlarged(newspaper(), editions) })
   const url = await cms.listen()
   const http = createHttp({ url, timeoutMs: 60_000 })
-  const quoin = createEditions({ site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: contentModel({}), cmsUrl: url, warn () {} }) })
+  const quoin = createEditions({
+    site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: contentModel({}), cmsUrl: url, warn() {} })
+  })
   try {
     return await work(async (as, one) => {
       const before = cms.requestLines.length
@@ -41,9 +46,10 @@ async function withCms<T> (editions: number, work: (ask: Ask, cms: Cms) => Promi
   }
 }
 
-async function byOffset (): Promise<Curve> {
+async function byOffset(): Promise<Curve> {
   return withCms(EDITIONS, async (ask) => {
-    const page = (offset: number, as: string) => ask(as, (editions, caller) => editions.search('publisher_container', { limit: 20, offset, total: false }, caller))
+    const page = (offset: number, as: string) =>
+      ask(as, (editions, caller) => editions.search('publisher_container', { limit: 20, offset, total: false }, caller))
     const series: Curve['series'] = { 'a caller who sees everything': [], 'a caller from whom editions are hidden': [] }
     for (const as of ['editor', 'reader']) await page(0, as)
     for (const offset of OFFSETS) {
@@ -60,7 +66,7 @@ async function byOffset (): Promise<Curve> {
   })
 }
 
-async function byBundles (): Promise<Curve> {
+async function byBundles(): Promise<Curve> {
   const requests = async (bundles: number, skips: boolean) => {
     let count = 0
     const sources = Array.from({ length: bundles }, (_, bundle): Source<number> => async (offset, limit) => {
@@ -68,8 +74,11 @@ async function byBundles (): Promise<Curve> {
       const rows = Array.from({ length: limit }, (_, index) => 1_000_000 - (offset + index) * bundles - bundle)
       return { rows, more: true }
     })
-    const nothingHidden = async () => { count += 2; return true }
-    await list({ sources, offset: 5000, limit: 20, total: false, idOf: (id) => id, pageMax: 50, ...skips && { nothingHidden } })
+    const nothingHidden = async () => {
+      count += 2
+      return true
+    }
+    await list({ sources, offset: 5000, limit: 20, total: false, idOf: (id) => id, pageMax: 50, ...(skips && { nothingHidden }) })
     return count
   }
   const series: Curve['series'] = { skipping: [], 'reading on': [] }
@@ -86,9 +95,10 @@ async function byBundles (): Promise<Curve> {
   }
 }
 
-async function byLimit (): Promise<Curve> {
+async function byLimit(): Promise<Curve> {
   return withCms(1200, async (ask) => {
-    const page = (limit: number) => ask('editor', (editions, caller) => editions.search('publisher_container', { limit, offset: 0, total: false }, caller))
+    const page = (limit: number) =>
+      ask('editor', (editions, caller) => editions.search('publisher_container', { limit, offset: 0, total: false }, caller))
     await page(1)
     const points: Array<[number, number]> = []
     for (const limit of [20, 50, 100, 200, 300, 400, 500]) points.push([limit, await page(limit)])
@@ -102,13 +112,19 @@ async function byLimit (): Promise<Curve> {
   })
 }
 
-async function byReferences (): Promise<Curve> {
+async function byReferences(): Promise<Curve> {
   const series: Curve['series'] = { 'ids seen for the first time': [], 'ids seen before': [] }
   for (const count of [1, 10, 25, 50, 100]) {
     await withCms(0, async (ask) => {
       let key = 0
       const articles = Array.from({ length: count }, (_, index) => ({ target_id: index + 1 }))
-      const create = (references: object[]) => ask('admin', (editions, caller) => editions.create({ type: 'daily', title: [{ value: 'T' }], field_key: [{ value: `growth-${key++}` }], field_articles: references }, caller))
+      const create = (references: object[]) =>
+        ask('admin', (editions, caller) =>
+          editions.create(
+            { type: 'daily', title: [{ value: 'T' }], field_key: [{ value: `growth-${key++}` }], field_articles: references },
+            caller
+          )
+        )
       await create([])
       series['ids seen for the first time']!.push([count, await create(articles)])
       series['ids seen before']!.push([count, await create(articles)])
@@ -124,10 +140,19 @@ async function byReferences (): Promise<Curve> {
 }
 
 /** @param spread gives the entity that a watcher watches */
-async function readsPerSecond (watchers: number, spread: (watcher: number) => number): Promise<number> {
+async function readsPerSecond(watchers: number, spread: (watcher: number) => number): Promise<number> {
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; return [] }, pollMs: 500, heartbeatMs: 60_000 })
-  const all = await Promise.all(Array.from({ length: watchers }, async (_, watcher) => feed.watch([{ type: 'node', id: String(spread(watcher)) }])))
+  const feed = createFeed({
+    read: async () => {
+      reads++
+      return []
+    },
+    pollMs: 500,
+    heartbeatMs: 60_000
+  })
+  const all = await Promise.all(
+    Array.from({ length: watchers }, async (_, watcher) => feed.watch([{ type: 'node', id: String(spread(watcher)) }]))
+  )
   await sleep(500)
   const before = reads
   await sleep(3000)
@@ -137,7 +162,7 @@ async function readsPerSecond (watchers: number, spread: (watcher: number) => nu
   return found
 }
 
-async function byWatchers (): Promise<Curve> {
+async function byWatchers(): Promise<Curve> {
   const series: Curve['series'] = { 'all at one entity': [], 'each at an entity of its own': [] }
   for (const watchers of [1, 50, 100, 250, 500, 1000]) {
     series['all at one entity']!.push([watchers, await readsPerSecond(watchers, () => 1)])
@@ -152,7 +177,7 @@ async function byWatchers (): Promise<Curve> {
   }
 }
 
-async function memoryByWatchers (): Promise<Curve> {
+async function memoryByWatchers(): Promise<Curve> {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
   const points: Array<[number, number]> = []
@@ -160,7 +185,9 @@ async function memoryByWatchers (): Promise<Curve> {
     const feed = createFeed({ read: async () => [], pollMs: 60_000, heartbeatMs: 60_000 })
     collectGarbage()
     const before = process.memoryUsage().heapUsed
-    const all = await Promise.all(Array.from({ length: watchers }, async (_, watcher) => feed.watch([{ type: 'node', id: String(watcher) }])))
+    const all = await Promise.all(
+      Array.from({ length: watchers }, async (_, watcher) => feed.watch([{ type: 'node', id: String(watcher) }]))
+    )
     for (const one of all) await one.next()
     collectGarbage()
     points.push([watchers, (process.memoryUsage().heapUsed - before) / 1024])
@@ -180,17 +207,23 @@ async function memoryByWatchers (): Promise<Curve> {
 export const growth: Suite = {
   name: 'growth',
   title: 'Growth',
-  async run ({ short, say }) {
+  async run({ short, say }) {
     const curves: Curve[] = []
     for (const curve of short ? [byOffset] : [byOffset, byBundles, byLimit, byReferences, byWatchers, memoryByWatchers]) {
       curves.push(await curve())
-      say(`${curves.at(-1)!.title}: ${Object.values(curves.at(-1)!.series).map((points) => points.map(([x, y]) => `${x}: ${Math.round(y)}`).join(', ')).join('; ')}`)
+      say(
+        `${curves.at(-1)!.title}: ${Object.values(curves.at(-1)!.series)
+          .map((points) => points.map(([x, y]) => `${x}: ${Math.round(y)}`).join(', '))
+          .join('; ')}`
+      )
     }
     if (!short) writeFileSync(join(import.meta.dirname, '../growth.svg'), curvesOf(curves))
     const [skipping, reading] = Object.values(curves[0]!.series)
-    return OFFSETS.slice(1).map((offset, index) => comparisonOf(`20 editions at offset ${offset}`, {
-      Quoin: [{ upstreamRequests: skipping![index + 1]![1] }],
-      'reading on, as where editions are hidden': [{ upstreamRequests: reading![index + 1]![1] }]
-    }))
+    return OFFSETS.slice(1).map((offset, index) =>
+      comparisonOf(`20 editions at offset ${offset}`, {
+        Quoin: [{ upstreamRequests: skipping![index + 1]![1] }],
+        'reading on, as where editions are hidden': [{ upstreamRequests: reading![index + 1]![1] }]
+      })
+    )
   }
 }

@@ -35,8 +35,13 @@ const TEXT = 'Harbour bridge to open in spring'
 const ANNA = { uid: '7', name: 'Anna' }
 const headers = { 'content-type': 'application/json' }
 
-const acquire = (fieldName: string, userData: object, status = 200): LoadRequest =>
-  ({ method: 'POST', path: PATH, headers, body: JSON.stringify({ fieldName, userData, payload: TEXT }), status })
+const acquire = (fieldName: string, userData: object, status = 200): LoadRequest => ({
+  method: 'POST',
+  path: PATH,
+  headers,
+  body: JSON.stringify({ fieldName, userData, payload: TEXT }),
+  status
+})
 
 const put = (fieldName: string, uid: string, status = 200): FloorRequest => ({
   operation: 'PutItem',
@@ -59,40 +64,57 @@ const put = (fieldName: string, uid: string, status = 200): FloorRequest => ({
 const write: Work = { name: 'write', requests: [acquire('title', ANNA)], floor: [put('title', '7')] }
 
 /** Of a field that somebody else holds: refused, with the holder. */
-const contended: Work = { name: 'contended write', requests: [acquire('held', { uid: '8', name: 'Ben' }, 423)], floor: [put('held', '8', 400)] }
+const contended: Work = {
+  name: 'contended write',
+  requests: [acquire('held', { uid: '8', name: 'Ben' }, 423)],
+  floor: [put('held', '8', 400)]
+}
 
 const list: Work = {
   name: 'list of 10',
   requests: [{ method: 'GET', path: PATH, status: 200 }],
-  floor: [{
-    operation: 'Query',
-    status: 200,
-    input: { TableName, ConsistentRead: true, KeyConditionExpression: 'env_entityType_entityId = :key', ExpressionAttributeValues: { ':key': KEY } }
-  }]
+  floor: [
+    {
+      operation: 'Query',
+      status: 200,
+      input: {
+        TableName,
+        ConsistentRead: true,
+        KeyConditionExpression: 'env_entityType_entityId = :key',
+        ExpressionAttributeValues: { ':key': KEY }
+      }
+    }
+  ]
 }
 
 const release: Work = {
   name: 'release',
   requests: [{ method: 'DELETE', path: `${PATH}?fieldName=title&uid=7`, status: 200 }],
-  floor: [{
-    operation: 'DeleteItem',
-    status: 200,
-    input: {
-      TableName,
-      Key: { env_entityType_entityId: KEY, fieldName: { S: 'title' } },
-      ConditionExpression: 'userData.uid = :uid',
-      ExpressionAttributeValues: { ':uid': { S: '7' } }
+  floor: [
+    {
+      operation: 'DeleteItem',
+      status: 200,
+      input: {
+        TableName,
+        Key: { env_entityType_entityId: KEY, fieldName: { S: 'title' } },
+        ConditionExpression: 'userData.uid = :uid',
+        ExpressionAttributeValues: { ':uid': { S: '7' } }
+      }
     }
-  }]
+  ]
 }
 
 /** What is released has to be there first, where the store is a real one. */
-const turns: Work = { name: 'write and release', requests: [...write.requests, ...release.requests], floor: [...write.floor, ...release.floor] }
+const turns: Work = {
+  name: 'write and release',
+  requests: [...write.requests, ...release.requests],
+  floor: [...write.floor, ...release.floor]
+}
 
 /** Where the locks are kept: what is done there, and how much of it at once. */
 interface Store {
   name: string
-  start: () => Promise<{ endpoint: string, close: () => Promise<void> }>
+  start: () => Promise<{ endpoint: string; close: () => Promise<void> }>
   /** Whether it keeps what it is given. */
   real: boolean
   works: Work[]
@@ -107,15 +129,19 @@ const canned: Store = {
   start: () => startStore('stubs/dynamodb.ts')
 }
 const engine = { real: true, works: [write, contended, list, turns], concurrencies: [CONCURRENCY] }
-const stores: Store[] = [canned, ...(hasDynoxide ? [{ ...engine, name: 'dynoxide', start: startDynoxide }] : []), { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }]
+const stores: Store[] = [
+  canned,
+  ...(hasDynoxide ? [{ ...engine, name: 'dynoxide', start: startDynoxide }] : []),
+  { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }
+]
 
-async function startStore (file: string): Promise<{ endpoint: string, close: () => Promise<void> }> {
+async function startStore(file: string): Promise<{ endpoint: string; close: () => Promise<void> }> {
   const { url: endpoint, close } = await startProgram(file)
   return { endpoint, close }
 }
 
 /** Quoin and what its users would run instead, over the same store. */
-async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
+async function inStore(store: Store, { rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
   const { endpoint, close } = await store.start()
   const settings = { DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9' }
   const services: Record<string, Contestant> = {
@@ -134,11 +160,16 @@ async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions):
       for (const concurrency of short ? [CONCURRENCY] : store.concurrencies) {
         const work = `${name}, ${concurrency} at once, ${store.name}`
         say(work)
-        const contestants = Object.entries(services).map(([name, { url, pid }]) => [name, () => observed(pid, () => load.run({ url, requests, concurrency, ms }))] as const)
-        comparisons.push(await compare(work, rounds, {
-          ...Object.fromEntries(contestants),
-          'no service: requests signed by hand': () => observed(floor.pid, () => floor.run({ endpoint, requests: operations, concurrency, ms }))
-        }))
+        const contestants = Object.entries(services).map(
+          ([name, { url, pid }]) => [name, () => observed(pid, () => load.run({ url, requests, concurrency, ms }))] as const
+        )
+        comparisons.push(
+          await compare(work, rounds, {
+            ...Object.fromEntries(contestants),
+            'no service: requests signed by hand': () =>
+              observed(floor.pid, () => floor.run({ endpoint, requests: operations, concurrency, ms }))
+          })
+        )
       }
     }
     return comparisons
@@ -149,7 +180,7 @@ async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions):
 }
 
 /** An entity for every worker, with ten locks. */
-async function fill (endpoint: string): Promise<void> {
+async function fill(endpoint: string): Promise<void> {
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, TableName)
   const { acquire } = createLocks({ client, table: TableName, environment: 'bench' })
@@ -161,7 +192,7 @@ async function fill (endpoint: string): Promise<void> {
 }
 
 /** What it costs to know who calls, and what the caller may, once both are remembered: without AUTH, and with each kind of it. */
-async function byKnownCallers ({ rounds, ms, say }: SuiteOptions): Promise<Comparison[]> {
+async function byKnownCallers({ rounds, ms, say }: SuiteOptions): Promise<Comparison[]> {
   const store = await canned.start()
   const cms = createCms({ content: newspaper() })
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
@@ -184,7 +215,8 @@ async function byKnownCallers ({ rounds, ms, say }: SuiteOptions): Promise<Compa
       const service = await startQuoin({ ...settings, ...env })
       services.push(service)
       await load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms: WARM_UP_MS })
-      contestants[name] = () => observed(service.pid, () => load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms }))
+      contestants[name] = () =>
+        observed(service.pid, () => load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms }))
     }
     const work = `write, AUTH=none, ${CONCURRENCY} at once, canned store`
     say(work)
@@ -200,9 +232,9 @@ async function byKnownCallers ({ rounds, ms, say }: SuiteOptions): Promise<Compa
 export const locks: Suite = {
   name: 'locks',
   title: 'Field locks',
-  async run (options) {
+  async run(options) {
     const comparisons: Comparison[] = []
-    for (const store of options.short ? [canned] : stores) comparisons.push(...await inStore(store, options))
+    for (const store of options.short ? [canned] : stores) comparisons.push(...(await inStore(store, options)))
     return comparisons
   }
 }

@@ -13,7 +13,7 @@ const SETTINGS = { ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9', DYNAMODB
 const SETTLED_MS = 2500
 
 /** From the start of a process until /health/live is answered 200, and the memory that it has once all is loaded. */
-async function started (script: string, env: Record<string, string>): Promise<Figures> {
+async function started(script: string, env: Record<string, string>): Promise<Figures> {
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
   const begun = performance.now()
   const { pid, close } = await startService(script, { ...env, PORT: String(await freePort()) }, directory)
@@ -26,7 +26,7 @@ async function started (script: string, env: Record<string, string>): Promise<Fi
 }
 
 /** The same of a process that imports the framework and the store's client and says so. */
-async function imported (): Promise<Figures> {
+async function imported(): Promise<Figures> {
   const begun = performance.now()
   const { pid, close } = await startProgram('contestants/imports.ts')
   const figures = { ...ready(pid, begun), readyMiB: memoryMiB(pid, 'VmRSS') }
@@ -34,15 +34,18 @@ async function imported (): Promise<Figures> {
   return figures
 }
 
-function ready (pid: number, begun: number): Figures {
+function ready(pid: number, begun: number): Figures {
   return { readyMs: performance.now() - begun, readyCpuMs: cpuUs(pid) / 1000 }
 }
 
-async function run ({ rounds, say }: SuiteOptions): Promise<Comparison[]> {
+async function run({ rounds, say }: SuiteOptions): Promise<Comparison[]> {
   say('npm start and npm run dev')
   const baseline = 'a process that only imports fastify and lib-dynamodb'
   return [
-    await compare('npm start, until it answers /health/live', rounds, { Quoin: () => started('server.ts', SETTINGS), [baseline]: imported }),
+    await compare('npm start, until it answers /health/live', rounds, {
+      Quoin: () => started('server.ts', SETTINGS),
+      [baseline]: imported
+    }),
     await compare('npm run dev, until it answers /health/live', rounds, { Quoin: () => started('dev/start.ts', {}), [baseline]: imported })
   ]
 }

@@ -7,14 +7,19 @@ import type { Suite } from '../suite.ts'
 export const translation: Suite = {
   name: 'translation',
   title: 'Translation',
-  async run ({ rounds, ms, say }) {
+  async run({ rounds, ms, say }) {
     const worker = await startWorker<Translation>('contestants/translation.ts')
     const turn = (contestant: string) => () => worker.run({ contestant, ms: ms / 2 })
     say('a page of 50 editions')
     try {
-      return [await compare('a page of 50 editions', rounds, {
-        Quoin: turn('Quoin'), 'JSON.parse': turn('JSON.parse'), jsona: turn('jsona'), 'kitsu-core': turn('kitsu-core')
-      })]
+      return [
+        await compare('a page of 50 editions', rounds, {
+          Quoin: turn('Quoin'),
+          'JSON.parse': turn('JSON.parse'),
+          jsona: turn('jsona'),
+          'kitsu-core': turn('kitsu-core')
+        })
+      ]
     } finally {
       await worker.close()
     }

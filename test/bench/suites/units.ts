@@ -17,18 +17,25 @@ const SAVE_MS = 2000
 const ENGINE_READS = 400
 
 /** A newsroom: every instance watches every entity, one of which is the hot article. */
-interface Newsroom { instances: number, entities: number, kilobytes: number }
+interface Newsroom {
+  instances: number
+  entities: number
+  kilobytes: number
+}
 
 /** Capacity units that the engine has counted, and a client that lets it count. */
-function counting (endpoint: string) {
+function counting(endpoint: string) {
   const { client, destroy } = createStore({ region: 'local', endpoint, attemptMs: 10_000 })
   const units = { read: 0, reads: 0 }
-  const send = client.send.bind(client) as (command: { constructor: { name: string }, input: Record<string, unknown> }, options?: object) => Promise<{ ConsumedCapacity?: { CapacityUnits?: number } }>
+  const send = client.send.bind(client) as (
+    command: { constructor: { name: string }; input: Record<string, unknown> },
+    options?: object
+  ) => Promise<{ ConsumedCapacity?: { CapacityUnits?: number } }>
   return {
     units,
     destroy,
     client: Object.assign(client, {
-      async send (command: Parameters<typeof send>[0], options?: object) {
+      async send(command: Parameters<typeof send>[0], options?: object) {
         if (command.constructor.name !== 'QueryCommand') return send(command, options)
         command.input['ReturnConsumedCapacity'] = 'TOTAL'
         const output = await send(command, options)
@@ -44,17 +51,29 @@ function counting (endpoint: string) {
  * Read units that the feeds of a newsroom take in an hour. Locks of the other entities are there, and nobody writes them.
  * @param ms how long it is watched, at least
  */
-export async function unitsPerHour (endpoint: string, { instances: count, entities, kilobytes }: Newsroom, ms: number): Promise<{ readUnitsPerHour: number, readsPerHour: number }> {
+export async function unitsPerHour(
+  endpoint: string,
+  { instances: count, entities, kilobytes }: Newsroom,
+  ms: number
+): Promise<{ readUnitsPerHour: number; readsPerHour: number }> {
   const { client, units, destroy } = counting(endpoint)
-  const perSecond = count * Math.min(READS_PER_SECOND, entities * 1000 / POLL_MS) + EDITORS * 1000 / SAVE_MS
+  const perSecond = count * Math.min(READS_PER_SECOND, (entities * 1000) / POLL_MS) + (EDITORS * 1000) / SAVE_MS
   const slowness = Math.max(1, perSecond / ENGINE_READS)
   const environment = `units-${count}-${entities}-${kilobytes}`
   const payload = 'x'.repeat(kilobytes * 1024)
-  const locks = Array.from({ length: count }, () => createLocks({
-    client, table: TABLE, environment, feed: { pollMs: POLL_MS * slowness, readsPerSecond: READS_PER_SECOND / slowness, watchersMax: entities }
-  }))
-  const save = (instance: Locks, id: number, editor: number) => instance.acquire({ type: 'node', id: String(id) }, { fieldName: `field_${editor}`, userData: { uid: editor }, payload })
-  for (let id = 1; id < entities; id += 20) await Promise.all(Array.from({ length: Math.min(20, entities - id) }, (_, index) => save(locks[0]!, id + index, 0)))
+  const locks = Array.from({ length: count }, () =>
+    createLocks({
+      client,
+      table: TABLE,
+      environment,
+      feed: { pollMs: POLL_MS * slowness, readsPerSecond: READS_PER_SECOND / slowness, watchersMax: entities }
+    })
+  )
+  const save = (instance: Locks, id: number, editor: number) =>
+    instance.acquire({ type: 'node', id: String(id) }, { fieldName: `field_${editor}`, userData: { uid: editor }, payload })
+  for (let id = 1; id < entities; id += 20) {
+    await Promise.all(Array.from({ length: Math.min(20, entities - id) }, (_, index) => save(locks[0]!, id + index, 0)))
+  }
   for (let editor = 0; editor < EDITORS; editor++) await save(locks[0]!, 0, editor)
 
   const ended = new AbortController()
@@ -65,13 +84,16 @@ export async function unitsPerHour (endpoint: string, { instances: count, entiti
     }
   }
   const editors = Array.from({ length: EDITORS }, async (_, editor) => {
-    await sleep(editor / EDITORS * SAVE_MS * slowness)
+    await sleep((editor / EDITORS) * SAVE_MS * slowness)
     while (!ended.signal.aborted) {
-      await Promise.all([save(locks[editor % count]!, 0, editor), sleep(SAVE_MS * slowness, undefined, { signal: ended.signal }).catch(() => {})])
+      await Promise.all([
+        save(locks[editor % count]!, 0, editor),
+        sleep(SAVE_MS * slowness, undefined, { signal: ended.signal }).catch(() => {})
+      ])
     }
   })
   // What was just opened is read within one interval, however many there are. From then on each has its pace.
-  const cycleMs = Math.max(POLL_MS, entities * 1000 / READS_PER_SECOND) * slowness
+  const cycleMs = Math.max(POLL_MS, (entities * 1000) / READS_PER_SECOND) * slowness
   await sleep(cycleMs)
   const [started, before] = [performance.now(), { ...units }]
   await sleep(Math.max(ms, 3 * cycleMs))
@@ -84,14 +106,16 @@ export async function unitsPerHour (endpoint: string, { instances: count, entiti
   return result
 
   /** Takes every event, until the feed is closed. */
-  async function drain ({ next }: Awaited<ReturnType<Locks['feed']['watch']>>): Promise<void> {
+  async function drain({ next }: Awaited<ReturnType<Locks['feed']['watch']>>): Promise<void> {
     await next()
-    const follow = async (): Promise<void> => { if (await next()) await follow() }
+    const follow = async (): Promise<void> => {
+      if (await next()) await follow()
+    }
     follow().catch(() => {})
   }
 }
 
-async function run ({ short, ms, say }: SuiteOptions): Promise<Comparison[]> {
+async function run({ short, ms, say }: SuiteOptions): Promise<Comparison[]> {
   const { endpoint, close } = await startDynoxide()
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, TABLE)
@@ -103,7 +127,11 @@ async function run ({ short, ms, say }: SuiteOptions): Promise<Comparison[]> {
         const work = `${EDITORS} editors, ${instances} instances, ${entities} entities watched, locks of ${kilobytes} KB`
         say(work)
         const figures = await unitsPerHour(endpoint, { instances, entities, kilobytes }, short ? ms : 15 * ms)
-        comparisons.push({ work, contestants: { Quoin: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value)])) }, ratios: {} })
+        comparisons.push({
+          work,
+          contestants: { Quoin: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Math.round(value)])) },
+          ratios: {}
+        })
       }
     }
   }
