@@ -1,6 +1,6 @@
 import { readStoreConfig } from './config/env.ts'
-import { createStore } from './lib/dynamodb/client.ts'
-import { provision } from './lib/dynamodb/provision.ts'
+import { createStore } from './lib/table/client.ts'
+import { provision } from './lib/table/provision.ts'
 import { report } from './lib/findings.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { isObject } from '../lib/jsonapi/document.ts'
+import { isObject } from '../lib/drupal/document.ts'
 import { ContentModel } from '../lib/editions/model.ts'
 
 const FILE = new URL('../config/content-model.schema.json', import.meta.url)

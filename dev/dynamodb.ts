@@ -14,7 +14,7 @@ export interface EmbeddedEngine {
 
 /**
  * Starts a DynamoDB-compatible engine inside this process, on a free port of 127.0.0.1. Tables have to be made
- * (lib/dynamodb/table.ts) and are there again at the next start.
+ * (lib/table/definition.ts) and are there again at the next start.
  * @param dataDir where its files are kept; without it they are in memory
  * @throws {Error} with one sentence for the user, before anything listens, when another process uses `dataDir`
  */

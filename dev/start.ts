@@ -1,6 +1,6 @@
 import { readConfig, SettingsError } from '../config/env.ts'
-import { createStore } from '../lib/dynamodb/client.ts'
-import { createTable } from '../lib/dynamodb/table.ts'
+import { createStore } from '../lib/table/client.ts'
+import { createTable } from '../lib/table/definition.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
 import { commands } from './commands.ts'

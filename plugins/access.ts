@@ -4,7 +4,7 @@ import type { Config } from '../config/env.ts'
 import { isRefusal, type EntityIds, type Right } from '../lib/access/access.ts'
 import { checkLockName, knownLockTypes } from '../lib/boards/names.ts'
 import { lockType } from '../lib/boards/entities.ts'
-import { callerOf } from '../lib/jsonapi/credentials.ts'
+import { callerOf } from '../lib/drupal/credentials.ts'
 import type { Entity } from '../lib/locks/schemas.ts'
 
 declare module 'fastify' {

@@ -11,7 +11,7 @@ import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
-import type { Refusals } from '../lib/jsonapi/refusals.ts'
+import type { Refusals } from '../lib/drupal/refusals.ts'
 import { ownPath } from './mount.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */

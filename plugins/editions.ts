@@ -3,9 +3,9 @@ import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
 import { lockedAs } from '../lib/boards/entities.ts'
-import { createGuardedTurns } from '../lib/boards/guard.ts'
+import { createGuardedTurns } from '../lib/saves/guard.ts'
 import type { Bus } from '../lib/bus/bus.ts'
-import type { Store } from '../lib/dynamodb/client.ts'
+import type { Store } from '../lib/table/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
 import { AccountNotice, RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
@@ -20,15 +20,15 @@ import {
   sessionAccount,
   type Account,
   type AccountOptions
-} from '../lib/jsonapi/accounts.ts'
-import { createJsonapi } from '../lib/jsonapi/client.ts'
-import { fingerprint, markOf, renewSession } from '../lib/jsonapi/credentials.ts'
-import type { Refusals } from '../lib/jsonapi/refusals.ts'
-import type { Journal } from '../lib/journal/journal.ts'
+} from '../lib/drupal/accounts.ts'
+import { createJsonapi } from '../lib/drupal/client.ts'
+import { fingerprint, markOf, renewSession } from '../lib/drupal/credentials.ts'
+import type { Refusals } from '../lib/drupal/refusals.ts'
+import type { Journal } from '../lib/saves/journal.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { UpdateNotice } from '../lib/locks/notice.ts'
 import { isUuid } from '../lib/patterns.ts'
-import { createTickets } from '../lib/tickets/tickets.ts'
+import { createTickets } from '../lib/saves/tickets.ts'
 
 const WITHOUT_TRANSACTIONS =
   'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { withoutPort } from '../lib/auth/address.ts'
 import { Failure } from '../lib/errors.ts'
-import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
+import { callerOf, fingerprint } from '../lib/drupal/credentials.ts'
 import { countsOf, type SharedBus } from './bus.ts'
 import { ownPath } from './mount.ts'
 

@@ -4,7 +4,7 @@ import { matches } from '../lib/editions/translate/etag.ts'
 import type { Failure } from '../lib/errors.ts'
 import { isDown } from '../lib/http/client.ts'
 import { JSON_TYPE } from '../lib/json-text.ts'
-import { readKey } from '../lib/jsonapi/credentials.ts'
+import { readKey } from '../lib/drupal/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -3,8 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, EditionParams, UpdateHeaders } from '../lib/editions/schemas.ts'
 import { Failure } from '../lib/errors.ts'
-import type { History } from '../lib/journal/history.ts'
-import { JournalEntry, JournalPage, JournalQuery, RestoreBody } from '../lib/journal/schemas.ts'
+import type { History } from '../lib/saves/history.ts'
+import {
+  JournalEntry,
+  JournalPage,
+  JournalQuery,
+  RestoreBody
+} from '../lib/saves/journal-schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
 import { authorOf } from './author-of.ts'
 import { ofSave } from './edition-answers.ts'

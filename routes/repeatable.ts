@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Attempt } from '../lib/editions/save/attempt.ts'
-import type { RequestOutcome } from '../lib/idempotency/idempotency.ts'
+import type { RequestOutcome } from '../lib/saves/idempotency.ts'
 
 /** The part of a save's result that answers a repeated request. */
 interface SaveResult extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}

@@ -1,10 +1,10 @@
 import type { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
-import { callerOf, credentialCookies, fingerprint } from '../jsonapi/credentials.ts'
-import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
-import { notJsonapi } from '../jsonapi/foreign.ts'
-import { createRefusals, createRefusalTimes, type Refusals } from '../jsonapi/refusals.ts'
+import { callerOf, credentialCookies, fingerprint } from '../drupal/credentials.ts'
+import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../drupal/document.ts'
+import { notJsonapi } from '../drupal/foreign.ts'
+import { createRefusals, createRefusalTimes, type Refusals } from '../drupal/refusals.ts'
 import { isUuid } from '../patterns.ts'
 import {
   identityOf,

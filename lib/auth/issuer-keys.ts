@@ -4,7 +4,7 @@ import { texts, type Failure } from '../errors.ts'
 import { createHttp } from '../http/client.ts'
 import type { HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
-import { isObject, objectIn } from '../jsonapi/document.ts'
+import { isObject, objectIn } from '../drupal/document.ts'
 import { unavailable } from './identity.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */

@@ -1,6 +1,6 @@
 import type { ContentModel } from '../editions/model.ts'
 import type { EditionJson, FieldItem } from '../editions/translate/edition-json.ts'
-import { scalarText } from '../jsonapi/document.ts'
+import { scalarText } from '../drupal/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 
 /** What the locks of an edition are on, as the content model names it. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../http/calls.ts'
-import { readKey } from '../jsonapi/credentials.ts'
+import { readKey } from '../drupal/credentials.ts'
 
 /** One reader of a shared read. */
 export interface SharedRead<T> {

@@ -7,8 +7,8 @@ import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes } from '../editions/site/shapes.ts'
 import { isContentEntity, type Shape } from '../editions/translate/shape.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import type { Jsonapi } from '../jsonapi/client.ts'
-import { isObject, resources, type Document, type Resource } from '../jsonapi/document.ts'
+import type { Jsonapi } from '../drupal/client.ts'
+import { isObject, resources, type Document, type Resource } from '../drupal/document.ts'
 
 /** Whom the CMS takes the doctor for, and how it asks. */
 export interface Visitor {

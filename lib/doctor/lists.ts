@@ -10,7 +10,7 @@ import {
   resources,
   type Document,
   type Resource
-} from '../jsonapi/document.ts'
+} from '../drupal/document.ts'
 import type { Visitor } from './editions.ts'
 
 /** How many lists with images or sections are checked. */

@@ -6,15 +6,15 @@ import {
   QueryCommand,
   TransactWriteCommand
 } from '@aws-sdk/lib-dynamodb'
-import { advice, isUnknownOperation, noSuchTable, NOT_NEEDED } from '../dynamodb/advice.ts'
+import { advice, isUnknownOperation, noSuchTable, NOT_NEEDED } from '../table/advice.ts'
 import {
   describeTable,
   describeTimeToLive,
   judgedTimeToLive,
   unusable,
   type TableAt
-} from '../dynamodb/provision.ts'
-import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
+} from '../table/provision.ts'
+import { keysOf, REMOVE_AT } from '../table/definition.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import { commandFor } from '../package-root.ts'
 

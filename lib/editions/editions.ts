@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Failure, texts } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
-import type { Resource } from '../jsonapi/document.ts'
-import type { RefusalListener } from '../jsonapi/refusals.ts'
+import type { Resource } from '../drupal/document.ts'
+import type { RefusalListener } from '../drupal/refusals.ts'
 import { createPlacements } from './list/placements.ts'
 import { createRows, type RowPage } from './list/rows.ts'
 import { createSearch, type Search } from './list/search.ts'
@@ -88,7 +88,7 @@ export interface UpdateResult extends EditionText {
   isShared: boolean
 }
 
-/** Editions as the routes see them. All verbs also throw the failures of the CMS (lib/http/client.ts, lib/jsonapi/client.ts, translate/failures.ts). */
+/** Editions as the routes see them. All verbs also throw the failures of the CMS (lib/http/client.ts, lib/drupal/client.ts, translate/failures.ts). */
 export interface Editions {
   /**
    * Creates an edition. Where the edition with the body's uuid is there already and has the same fields, answers with that
@@ -194,7 +194,7 @@ export interface EditionsOptions {
   onUpdate?: (change: ProposedChange & { etag: string }) => void
   /**
    * Called when an entity is not found for a caller, and when a list is refused. What an answer of the CMS itself refuses, its
-   * client tells (lib/jsonapi/refusals.ts).
+   * client tells (lib/drupal/refusals.ts).
    */
   onRefusal?: RefusalListener
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../jsonapi/document.ts'
+import { isObject } from '../drupal/document.ts'
 import { DEFAULT_EDITION_TYPE, type ContentModel } from './model.ts'
 
 /** The names that the examples of this service's schemas have: those of the module `publisher`, and of its sample site. */

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { isObject } from '../jsonapi/document.ts'
+import { isObject } from '../drupal/document.ts'
 import { LOCK_TYPE_PATTERN } from '../patterns.ts'
 
 /** The list field of the module `publisher` that tells the edition type. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { MARK_PATTERN } from '../jsonapi/credentials.ts'
+import { MARK_PATTERN } from '../drupal/credentials.ts'
 import { ENTITY_ID_PATTERN, UUID_PATTERN } from '../patterns.ts'
 
 /** What an instance tells the others of an edition that was saved, or may have been: the edition, and its newest revision if it has any. */

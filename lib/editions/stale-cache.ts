@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../http/calls.ts'
-import { fingerprint, markOf } from '../jsonapi/credentials.ts'
-import type { IdKeys } from '../jsonapi/refusals.ts'
+import { fingerprint, markOf } from '../drupal/credentials.ts'
+import type { IdKeys } from '../drupal/refusals.ts'
 import { isUuid } from '../patterns.ts'
 import type { ContentModel } from './model.ts'
 

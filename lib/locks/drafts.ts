@@ -1,4 +1,4 @@
-import { FENCE_SECONDS } from '../dynamodb/fence.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import type { AnswerMemory } from '../http/answer-memory.ts'
 import { createDeadline, measured, type InTime, type Measure } from './bounds.ts'

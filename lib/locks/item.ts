@@ -1,4 +1,4 @@
-import { ExactNumber, isNumber } from '../dynamodb/exact-number.ts'
+import { ExactNumber, isNumber } from '../table/exact-number.ts'
 import { Failure, texts } from '../errors.ts'
 
 /** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { FENCE_SECONDS } from '../dynamodb/fence.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { CALLER_GONE, type PendingAnswer } from '../http/calls.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'

@@ -1,6 +1,6 @@
-import { isNumber, numberOf } from '../dynamodb/exact-number.ts'
-import { FENCED_UNTIL } from '../dynamodb/fence.ts'
-import { REMOVE_AT } from '../dynamodb/table.ts'
+import { isNumber, numberOf } from '../table/exact-number.ts'
+import { FENCED_UNTIL } from '../table/fence.ts'
+import { REMOVE_AT } from '../table/definition.ts'
 import { Failure, texts } from '../errors.ts'
 import {
   all,
@@ -222,7 +222,7 @@ const isNotOver = ({ hasForeign }: Leasing): Rule =>
 
 /**
  * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts of 1.3 s and the pauses
- * between them (lib/dynamodb/client.ts), and three seconds for clocks that differ.
+ * between them (lib/table/client.ts), and three seconds for clocks that differ.
  */
 export const SETTLED_SECONDS = 8
 

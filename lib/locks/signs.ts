@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { REMOVE_AT } from '../dynamodb/table.ts'
+import { REMOVE_AT } from '../table/definition.ts'
 import { Failure } from '../errors.ts'
 import type { StoredValue } from './item.ts'
 import {

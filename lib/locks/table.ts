@@ -8,7 +8,7 @@ import {
   type QueryCommandInput
 } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { unmarshallOptions } from '../dynamodb/client.ts'
+import { unmarshallOptions } from '../table/client.ts'
 import {
   isCancelled,
   isUnmet,
@@ -17,8 +17,8 @@ import {
   reply,
   storeFailure,
   unmetOf
-} from '../dynamodb/failures.ts'
-import { isUnanswered } from '../dynamodb/fence.ts'
+} from '../table/failures.ts'
+import { isUnanswered } from '../table/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime, Measure } from './bounds.ts'
 import type { Condition } from './expression.ts'

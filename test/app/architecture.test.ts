@@ -8,7 +8,7 @@ import { ROOT } from './fixtures/processes.ts'
 type Sources = Map<string, string>
 
 const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\\b`)
-const UNDICI = ['lib/http/exchange.ts', 'lib/dynamodb/transport.ts', 'lib/http/client.ts']
+const UNDICI = ['lib/http/exchange.ts', 'lib/table/transport.ts', 'lib/http/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
 const MAY_NAME_DRUPALS =
@@ -28,10 +28,10 @@ const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path)
 /** Edges that must not be: where from, where to, and why. */
 const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\//, /^(?:@?fastify(?:[-/].*)?|(?:plugins|routes|config)\/.*)$/, 'lib knows nothing of what stands above it'],
-  [/^lib\/(?:locks|dynamodb)\//, /^lib\/(?:editions|jsonapi)\//, 'locks know no CMS'],
-  [/^lib\/(?:editions|jsonapi)\//, /^lib\/(?:locks|dynamodb)\//, 'editions know no DynamoDB'],
-  [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/boards\//, 'the halves know nothing of what joins them'],
-  [/^lib\/(?:dynamodb|jsonapi)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
+  [/^lib\/(?:locks|table)\//, /^lib\/(?:editions|drupal)\//, 'locks know no CMS'],
+  [/^lib\/(?:editions|drupal)\//, /^lib\/(?:locks|table)\//, 'editions know no DynamoDB'],
+  [/^lib\/(?:locks|table|editions|drupal)\//, /^lib\/(?:boards|saves)\//, 'the halves know nothing of what joins them'],
+  [/^lib\/(?:table|drupal)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
   [/^lib\/http\//, /^lib\/(?!http\/|(?:errors|observe)\.ts$)/, 'an exchange knows nothing of what it carries'],
   [/^lib\/bus\//, /^lib\/(?!bus\/)/, 'the bus knows nothing of what it carries'],
   [/^lib\/editions\/translate\//, /^lib\/editions\/(?!translate\/|model\.ts$)/, 'translation knows nothing of the site'],
@@ -45,8 +45,8 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/editions\/lookup\//, /^lib\/editions\/(?!lookup\/|site\/|translate\/|model\.ts$)/, 'a look-up knows nothing of lists and saves'],
   [/^lib\/editions\/\w+\//, /^lib\/editions\/(?!\w+\/|model\.ts$|schemas\.ts$)/, 'the rooms know nothing of what joins them'],
   [/^(?!(?:doctor|model)\.ts$|lib\/doctor\/|test\/)/, /^lib\/doctor\//, 'the doctor is no part of the service'],
-  [/^lib\/auth\//, /^lib\/(?:locks|dynamodb|editions)\//, 'who calls does not depend on what for'],
-  [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
+  [/^lib\/auth\//, /^lib\/(?:locks|table|editions)\//, 'who calls does not depend on what for'],
+  [/^lib\/(?:locks|table|editions|drupal)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [
@@ -184,19 +184,19 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
     [
       'lib/locks/x.ts',
-      "const { request } = await import('../jsonapi/client.ts')",
-      'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'
+      "const { request } = await import('../drupal/client.ts')",
+      'lib/locks/x.ts imports lib/drupal/client.ts: locks know no CMS'
     ],
     [
       'lib/editions/x.ts',
       "import { createLocks } from '../locks/locks.ts'",
       'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'
     ],
-    ['lib/editions/x.ts', "import '../dynamodb/client.ts'", 'lib/editions/x.ts imports lib/dynamodb/client.ts: editions know no DynamoDB'],
+    ['lib/editions/x.ts', "import '../table/client.ts'", 'lib/editions/x.ts imports lib/table/client.ts: editions know no DynamoDB'],
     [
       'lib/locks/x.ts',
-      "import { createGuard } from '../boards/guard.ts'",
-      'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'
+      "import { createGuard } from '../saves/guard.ts'",
+      'lib/locks/x.ts imports lib/saves/guard.ts: the halves know nothing'
     ],
     [
       'lib/editions/x.ts',
@@ -204,14 +204,14 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'
     ],
     [
-      'lib/jsonapi/x.ts',
+      'lib/drupal/x.ts',
       "import { read } from '../editions/translate/read.ts'",
-      'lib/jsonapi/x.ts imports lib/editions/translate/read.ts: a client knows nothing'
+      'lib/drupal/x.ts imports lib/editions/translate/read.ts: a client knows nothing'
     ],
     [
       'lib/http/x.ts',
-      "import type { Document } from '../jsonapi/document.ts'",
-      'lib/http/x.ts imports lib/jsonapi/document.ts: an exchange knows nothing'
+      "import type { Document } from '../drupal/document.ts'",
+      'lib/http/x.ts imports lib/drupal/document.ts: an exchange knows nothing'
     ],
     ['lib/bus/x.ts', "import { LockNotice } from '../locks/notice.ts'", 'lib/bus/x.ts imports lib/locks/notice.ts: the bus knows nothing'],
     [
@@ -246,8 +246,8 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ],
     [
       'lib/auth/x.ts',
-      "import { createStore } from '../dynamodb/client.ts'",
-      'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'
+      "import { createStore } from '../table/client.ts'",
+      'lib/auth/x.ts imports lib/table/client.ts: who calls does not depend on what for'
     ],
     [
       'lib/locks/x.ts',
@@ -255,9 +255,9 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'lib/locks/x.ts imports lib/auth/identity.ts: who calls is told from above'
     ],
     [
-      'lib/jsonapi/x.ts',
+      'lib/drupal/x.ts',
       "import { drupalCheck } from '../auth/drupal.ts'",
-      'lib/jsonapi/x.ts imports lib/auth/drupal.ts: who calls is told from above'
+      'lib/drupal/x.ts imports lib/auth/drupal.ts: who calls is told from above'
     ],
     ['lib/auth/x.ts', "import { Pool } from 'undici'", 'lib/auth/x.ts names undici'],
     ['lib/auth/x.ts', "const uid = 'drupal_internal__uid'", "lib/auth/x.ts has Drupal's own name drupal_internal__"],
@@ -309,7 +309,7 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['dev/x.ts', "const { fetch } = require('undici')", 'dev/x.ts names undici'],
     ['dev/x.ts', "import Pool from 'undici/lib/dispatcher/pool.js'", 'dev/x.ts names undici'],
     ['routes/x.ts', "const bundle = 'publisher_container'", "routes/x.ts has Drupal's own name publisher_container"],
-    ['lib/jsonapi/x.ts', "const path = '/jsonapi/node/article'", "lib/jsonapi/x.ts has Drupal's own name /jsonapi/node/"],
+    ['lib/drupal/x.ts', "const path = '/jsonapi/node/article'", "lib/drupal/x.ts has Drupal's own name /jsonapi/node/"],
     ['plugins/x.ts', "const field = 'field_publisher_edition_type'", "plugins/x.ts has Drupal's own name field_publisher"],
     [
       'lib/locks/x.ts',
@@ -344,12 +344,12 @@ t.test('each rule fails on a file that breaks it', async (t) => {
 
 t.test('what the rules allow passes', async (t) => {
   const fine: Array<[path: string, text: string]> = [
-    ['lib/editions/x.ts', "import { isObject } from '../jsonapi/document.ts'\nconst type = 'publisher_container'"],
+    ['lib/editions/x.ts', "import { isObject } from '../drupal/document.ts'\nconst type = 'publisher_container'"],
     ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
     ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
     [
       'lib/doctor/x.ts',
-      "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"
+      "import { describe } from '../table/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"
     ],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
     [
@@ -357,7 +357,7 @@ t.test('what the rules allow passes', async (t) => {
       "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"
     ],
     ['packages/desk/x.ts', 'export interface Placement { id: string }'],
-    ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
+    ['lib/auth/drupal.ts', "import { createJsonapi } from '../drupal/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
     [

@@ -5,7 +5,7 @@ import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
 import { Environment, readConfig, type Config } from '../../config/env.ts'
 import { SECRETS } from '../../config/secret-files.ts'
-import { REMOVE_AT, tableDefinition } from '../../lib/dynamodb/table.ts'
+import { REMOVE_AT, tableDefinition } from '../../lib/table/definition.ts'
 import { build, problemsOf } from '../helper.ts'
 import { dockerignore, execForm, imageFiles } from './fixtures/image.ts'
 import { ROOT } from './fixtures/processes.ts'
@@ -92,7 +92,7 @@ t.test('the policies allow what the code calls, each on this table alone, and no
     Update: 'UpdateItem',
     ConditionCheck: 'ConditionCheckItem'
   }
-  const setUp = ['lib/dynamodb/table.ts', 'lib/dynamodb/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
+  const setUp = ['lib/table/definition.ts', 'lib/table/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
   const service = globSync('{lib,plugins}/**/*.ts', { cwd: ROOT }).filter((path) => !setUp.includes(path))
   const allowed = { service: statements(t, 'ServicePolicy'), setUp: statements(t, 'SetupPolicy') }
   t.strictSame(allowed.service.actions, called(service))

@@ -11,8 +11,8 @@ import { PLACED_PAGES } from '../../lib/editions/list/placements.ts'
 import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, OrderChange, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
 import { PAGE_MAX } from '../../lib/editions/translate/query.ts'
 import { contentModel, ContentModel } from '../../lib/editions/model.ts'
-import { JournalQuery, ENTRIES_MAX as JOURNAL_PAGE_MAX } from '../../lib/journal/schemas.ts'
-import { ENTRY_MAX, VALUE_MAX } from '../../lib/journal/values.ts'
+import { JournalQuery, ENTRIES_MAX as JOURNAL_PAGE_MAX } from '../../lib/saves/journal-schemas.ts'
+import { ENTRY_MAX, VALUE_MAX } from '../../lib/saves/journal-values.ts'
 import { LIST_LIMIT, WHOLE_MS } from '../../lib/locks/bounds.ts'
 import { DRAFTS_MAX } from '../../lib/locks/draft.ts'
 import { ITEM_LIMIT, MARGIN } from '../../lib/locks/item.ts'
@@ -147,7 +147,9 @@ const written = (number: number) => (number >= 10_000 ? new Intl.NumberFormat('e
 
 t.test('docs/limits.md has the figures of the code', async (t) => {
   const page = read('docs/limits.md')
-  const sources = globSync(['config/*.ts', 'lib/{auth,http,jsonapi,locks}/**/*.ts', 'plugins/*.ts'], { cwd: ROOT }).map(read).join('\n')
+  const sources = globSync(['config/*.ts', 'lib/{auth,http,drupal,locks,saves,table}/**/*.ts', 'plugins/*.ts'], { cwd: ROOT })
+    .map(read)
+    .join('\n')
   const has = (figure: string) => t.match(page, new RegExp(`^\\|.*${figure.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'm'), figure)
   const MiB = (bytes: number) => `${bytes / 1024 / 1024} MiB`
   const { requestTimeout, keepAliveTimeout, connectionTimeout, http, routerOptions } = fastifyOptions

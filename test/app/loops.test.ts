@@ -19,7 +19,7 @@ const COUNTED = /\b(?:count|tries|attempts) (?:<=?|>=?|===) \w*[A-Z_]{4,}\b/
 /** A call that passes the number of tries, or what is left of them. */
 const COUNTING = /\b\w+ [+-] 1\)/
 /** Where a retry is one of a write to the table, or of something like it: the others go to the CMS, and a call's time and requests are limited (lib/editions/limits.ts). */
-const PAUSES = /^(?:lib\/(?:bus|dynamodb|idempotency|journal|locks|tickets|upserts)\/|x\.ts$)/
+const PAUSES = /^(?:lib\/(?:bus|locks|saves|table)\/|x\.ts$)/
 /** Functions that call themselves with less to do each time, or once with something else. */
 const SHRINKING = new Set([
   'lib/editions/lookup/contents.ts including',

@@ -7,7 +7,7 @@ import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Failure } from '../../lib/errors.ts'
 import { createBreaker } from '../../lib/http/breaker.ts'
 import { createHttp } from '../../lib/http/client.ts'
-import { createRefusals } from '../../lib/jsonapi/refusals.ts'
+import { createRefusals } from '../../lib/drupal/refusals.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 

@@ -4,7 +4,7 @@ import { newspaper } from '../../dev/content.ts'
 import { checkCms } from '../../lib/doctor/cms.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { report } from '../../lib/findings.ts'
-import { basicAccount, oauthAccount, sessionAccount, type Account } from '../../lib/jsonapi/accounts.ts'
+import { basicAccount, oauthAccount, sessionAccount, type Account } from '../../lib/drupal/accounts.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'

@@ -10,7 +10,7 @@ import { contentModel } from '../../lib/editions/model.ts'
 import type { Candidate } from '../../lib/editions/survey/candidates.ts'
 import { report } from '../../lib/findings.ts'
 import { createHttp } from '../../lib/http/client.ts'
-import { basicAccount } from '../../lib/jsonapi/accounts.ts'
+import { basicAccount } from '../../lib/drupal/accounts.ts'
 import { createCms, type CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import publisher from '../../config/content-model.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'

@@ -7,7 +7,7 @@ import { isStale, lostReference, notIncludable, refusal, unknownProperties } fro
 import { contentModel } from '../../lib/editions/model.ts'
 import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
-import { isSameUuid, scalarText } from '../../lib/jsonapi/document.ts'
+import { isSameUuid, scalarText } from '../../lib/drupal/document.ts'
 import { openHostile, type HostileDesk } from './hostile-cms.ts'
 import { editionsOf, failed, type Known } from './site.ts'
 

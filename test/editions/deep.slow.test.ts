@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import type { JsonapiAnswer, JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import type { JsonapiAnswer, JsonapiRequest } from '../../lib/drupal/client.ts'
 import type { Source } from '../../lib/editions/list/deep.ts'
 import { list, type ListOptions } from '../../lib/editions/list/listing.ts'
 import { createVisibilityCheck } from '../../lib/editions/list/visibility.ts'

@@ -3,8 +3,8 @@ import { contentModel } from '../../lib/editions/model.ts'
 import { createCatalog, type Collection } from '../../lib/editions/site/catalog.ts'
 import { createFilters, filterAdvice, type Reach, type Verdict } from '../../lib/editions/site/filters.ts'
 import { kindOf, ownerPath, viewOn, type Kind } from '../../lib/editions/site/kinds.ts'
-import type { Jsonapi } from '../../lib/jsonapi/client.ts'
-import type { Resource } from '../../lib/jsonapi/document.ts'
+import type { Jsonapi } from '../../lib/drupal/client.ts'
+import type { Resource } from '../../lib/drupal/document.ts'
 
 const ME = 'user-2'
 

@@ -4,7 +4,7 @@ import type { EditionJson, FieldItem } from '../../lib/editions/translate/editio
 import { createShapes } from '../../lib/editions/site/shapes.ts'
 import type { Shape } from '../../lib/editions/translate/shape.ts'
 import type { Resolve } from '../../lib/editions/translate/write.ts'
-import type { Resource, ResourceIdentifier } from '../../lib/jsonapi/document.ts'
+import type { Resource, ResourceIdentifier } from '../../lib/drupal/document.ts'
 import fc from '../fixtures/property.ts'
 import { recordings, type Recording, type Version } from '../fixtures/recordings.ts'
 

@@ -7,7 +7,7 @@ import type { EditionJson, FieldItem } from '../../lib/editions/translate/editio
 import { createShapes } from '../../lib/editions/site/shapes.ts'
 import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
-import type { Resource } from '../../lib/jsonapi/document.ts'
+import type { Resource } from '../../lib/drupal/document.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 import { recording, recordings, versions } from '../fixtures/recordings.ts'

@@ -6,7 +6,7 @@ import type { Recorder, Save, SaveOutcome } from '../../lib/editions/save/record
 import { createSite } from '../../lib/editions/site/site.ts'
 import { Failure } from '../../lib/errors.ts'
 import { createHttp } from '../../lib/http/client.ts'
-import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
+import { createJsonapi, type Jsonapi } from '../../lib/drupal/client.ts'
 import { model } from './fixtures.ts'
 import { basic } from './site.ts'
 

@@ -6,7 +6,7 @@ import { createSite } from '../../lib/editions/site/site.ts'
 import { publicName } from '../../lib/editions/model.ts'
 import { createPlans } from '../../lib/editions/translate/plans.ts'
 import { createTexts } from '../../lib/editions/translate/texts.ts'
-import type { Jsonapi } from '../../lib/jsonapi/client.ts'
+import type { Jsonapi } from '../../lib/drupal/client.ts'
 import { Failure } from '../../lib/errors.ts'
 import { model } from './fixtures.ts'
 

@@ -9,8 +9,8 @@ import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES } fro
 import { collectionsOf, surveySite } from '../../lib/editions/survey/survey.ts'
 import { timeZoneMember } from '../../lib/editions/survey/time-zone.ts'
 import { Failure } from '../../lib/errors.ts'
-import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
-import type { Resource } from '../../lib/jsonapi/document.ts'
+import type { JsonapiRequest } from '../../lib/drupal/client.ts'
+import type { Resource } from '../../lib/drupal/document.ts'
 
 interface Place {
   /** Paths by the path of an entity: what its link names. */

@@ -6,7 +6,7 @@ import { contentModel } from '../../lib/editions/model.ts'
 import { etagOf } from '../../lib/editions/translate/etag.ts'
 import { createPlans } from '../../lib/editions/translate/plans.ts'
 import { createTexts } from '../../lib/editions/translate/texts.ts'
-import type { Resource } from '../../lib/jsonapi/document.ts'
+import type { Resource } from '../../lib/drupal/document.ts'
 import { openHostile, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, failed, open, writes } from './site.ts'
 

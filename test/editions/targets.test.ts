@@ -10,12 +10,12 @@ import type { EditionJson } from '../../lib/editions/translate/edition-json.ts'
 import type { EditionText } from '../../lib/editions/translate/texts.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
 import { includeOf } from '../../lib/editions/lookup/include.ts'
-import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
+import { createJsonapi, type Jsonapi } from '../../lib/drupal/client.ts'
 import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { inCall } from '../../lib/http/calls.ts'
 import { createHttp } from '../../lib/http/client.ts'
-import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
-import { createDocuments } from '../../lib/jsonapi/documents.ts'
+import { isObject, type Document, type Resource } from '../../lib/drupal/document.ts'
+import { createDocuments } from '../../lib/drupal/documents.ts'
 import { model, withoutUrls } from './fixtures.ts'
 import { basic, enlarged } from './site.ts'
 
@@ -45,7 +45,7 @@ async function openWithAliases(t: Test) {
       resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource)
     )
     const text = JSON.stringify({ ...answer.document, ...(included && { included }) })
-    // What has not changed is the same object, as from lib/jsonapi/documents.ts.
+    // What has not changed is the same object, as from lib/drupal/documents.ts.
     return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller['authorization']}`, Buffer.from(text))! }
   }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createUnpublished, HIDDEN_PAGES } from '../../lib/editions/list/unpublished.ts'
-import type { Resource } from '../../lib/jsonapi/document.ts'
+import type { Resource } from '../../lib/drupal/document.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
 const collection = {

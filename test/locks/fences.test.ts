@@ -1,6 +1,6 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
-import { unansweredBy } from '../../lib/dynamodb/fence.ts'
+import { unansweredBy } from '../../lib/table/fence.ts'
 import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { isOlder } from '../../lib/locks/attempt.ts'
 import { itemsOf } from '../../lib/locks/draft.ts'
@@ -19,7 +19,7 @@ const [ada, bob] = [
 ]
 const title = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }
 
-/** A write that gets no answer (lib/dynamodb/fence.ts). */
+/** A write that gets no answer (lib/table/fence.ts). */
 const noAnswer = () => unansweredBy(Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' }))
 
 /**

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
-import { unansweredBy } from '../../lib/dynamodb/fence.ts'
+import { unansweredBy } from '../../lib/table/fence.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
 import { endOnHangUp } from '../../lib/http/calls.ts'
-import { createUpserts, type UpsertsDeps } from '../../lib/upserts/upserts.ts'
+import { createUpserts, type UpsertsDeps } from '../../lib/saves/upserts.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from '../locks/fixtures/memory-store.ts'
 
 const START = Date.UTC(2026, 10, 23)

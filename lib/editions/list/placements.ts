@@ -5,7 +5,7 @@ import {
   resources as resourcesIn,
   scalarText,
   type Resource
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { attributeOf, publicName, publicNames, splitType } from '../model.ts'
 import type { Placement } from '../schemas.ts'

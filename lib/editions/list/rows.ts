@@ -1,6 +1,6 @@
 import type { Caller } from '../../http/calls.ts'
 import type { JsonText } from '../../json-text.ts'
-import { scalarText } from '../../jsonapi/document.ts'
+import { scalarText } from '../../drupal/document.ts'
 import { mapInSlices } from '../../slices.ts'
 import { publicName } from '../model.ts'
 import type { Site } from '../site/site.ts'

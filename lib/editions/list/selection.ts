@@ -1,4 +1,4 @@
-import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { scalarText, type Resource } from '../../drupal/document.ts'
 import { attributeOf, type ContentModel } from '../model.ts'
 import type { Selection } from '../translate/query.ts'
 

@@ -5,7 +5,7 @@ import {
   scalarText,
   type Document,
   type Resource
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { publicName, splitType } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
 import { publishedKeys } from '../site/list-site.ts'

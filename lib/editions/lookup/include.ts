@@ -1,4 +1,4 @@
-import { identifiers, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, type Resource } from '../../drupal/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { isContentEntity, type Shape } from '../translate/shape.ts'

@@ -1,5 +1,5 @@
 import type { Caller } from '../../http/calls.ts'
-import { identifiers, isSameUuid, primaryData, type Document } from '../../jsonapi/document.ts'
+import { identifiers, isSameUuid, primaryData, type Document } from '../../drupal/document.ts'
 import { publicName, publicNames, splitType } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
 import { publishedKeys } from '../site/list-site.ts'

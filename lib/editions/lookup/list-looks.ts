@@ -1,6 +1,6 @@
 import type { Caller } from '../../http/calls.ts'
-import type { JsonapiAnswer } from '../../jsonapi/client.ts'
-import { isSameUuid, primaryData, type Document } from '../../jsonapi/document.ts'
+import type { JsonapiAnswer } from '../../drupal/client.ts'
+import { isSameUuid, primaryData, type Document } from '../../drupal/document.ts'
 import type { List } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'

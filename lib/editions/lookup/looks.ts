@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { identifiers, isObject, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, isObject, type Resource } from '../../drupal/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
 
 /** How long the url of an image may be. */

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { Failure, texts } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
-import { fingerprint } from '../../jsonapi/credentials.ts'
+import { fingerprint } from '../../drupal/credentials.ts'
 import {
   identifiers,
   resources,
   scalarText,
   type Resource,
   type ResourceIdentifier
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { publicName, splitType, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'

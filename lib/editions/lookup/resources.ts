@@ -1,14 +1,14 @@
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
-import type { JsonapiAnswer } from '../../jsonapi/client.ts'
+import type { JsonapiAnswer } from '../../drupal/client.ts'
 import {
   isSameUuid,
   primaryData,
   resources,
   type Document,
   type Resource
-} from '../../jsonapi/document.ts'
-import { languageCode } from '../../jsonapi/languages.ts'
+} from '../../drupal/document.ts'
+import { languageCode } from '../../drupal/languages.ts'
 import { internalName, publicName, publicNames, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import { isDefault } from '../site/revisions.ts'

@@ -1,5 +1,5 @@
 import { Failure, texts } from '../../errors.ts'
-import { scalarText } from '../../jsonapi/document.ts'
+import { scalarText } from '../../drupal/document.ts'
 import type { ArticleRef, OrderOperation } from '../schemas.ts'
 import type { FieldItem } from '../translate/edition-json.ts'
 

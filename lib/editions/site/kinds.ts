@@ -1,4 +1,4 @@
-import { identifiers, isSameUuid, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, isSameUuid, type Resource } from '../../drupal/document.ts'
 import { publicName, splitType, type ContentModel } from '../model.ts'
 import { entityKeys, type Keys } from './keys.ts'
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Resource } from '../../jsonapi/document.ts'
+import type { Resource } from '../../drupal/document.ts'
 import { publicNames, type ContentModel } from '../model.ts'
 
 /**

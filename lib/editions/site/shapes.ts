@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Resource } from '../../jsonapi/document.ts'
+import type { Resource } from '../../drupal/document.ts'
 import { internalName, type ContentModel } from '../model.ts'
 import { createPlans, type Plan, type Plans } from '../translate/plans.ts'
 import { shapeOf, type FieldShape, type Shape } from '../translate/shape.ts'

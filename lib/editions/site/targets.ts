@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
-import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
+import { fingerprint, readKey } from '../../drupal/credentials.ts'
 import {
   identifiers,
   type Document,
   type Resource,
   type ResourceIdentifier
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { isLost, type UrlOf } from '../translate/read.ts'
 import {
   LANGUAGE_KEYS,

@@ -1,8 +1,8 @@
 import { Failure } from '../../errors.ts'
 import type { Http } from '../../http/client.ts'
 import { textOf } from '../../http/exchange.ts'
-import type { Account } from '../../jsonapi/accounts.ts'
-import { createJsonapi, type Jsonapi } from '../../jsonapi/client.ts'
+import type { Account } from '../../drupal/accounts.ts'
+import { createJsonapi, type Jsonapi } from '../../drupal/client.ts'
 import {
   isObject,
   objectIn,
@@ -11,7 +11,7 @@ import {
   scalarText,
   type Document,
   type Resource
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { refusal } from '../translate/failures.ts'
 import { PAGE_MAX } from '../translate/query.ts'
 

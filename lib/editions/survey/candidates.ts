@@ -1,4 +1,4 @@
-import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { scalarText, type Resource } from '../../drupal/document.ts'
 import { INTERNAL } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Ask } from './ask.ts'

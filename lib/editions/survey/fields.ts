@@ -1,4 +1,4 @@
-import { isObject, type Resource } from '../../jsonapi/document.ts'
+import { isObject, type Resource } from '../../drupal/document.ts'
 import { INTERNAL } from '../model.ts'
 import { allowedValues } from '../site/catalog.ts'
 import {

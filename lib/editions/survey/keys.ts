@@ -1,4 +1,4 @@
-import { identifiers, isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, isObject, scalarText, type Resource } from '../../drupal/document.ts'
 import { INTERNAL } from '../model.ts'
 import {
   attributesOf,

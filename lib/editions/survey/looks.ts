@@ -1,4 +1,4 @@
-import type { Resource, ResourceIdentifier } from '../../jsonapi/document.ts'
+import type { Resource, ResourceIdentifier } from '../../drupal/document.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Ask } from './ask.ts'
 import { attributesOf, relationsOf, type Relation } from './attributes.ts'

@@ -1,4 +1,4 @@
-import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { isObject, scalarText, type Resource } from '../../drupal/document.ts'
 import { contentModel, INTERNAL } from '../model.ts'
 import { createCatalog, type Collection } from '../site/catalog.ts'
 import { uuidQuery } from '../translate/query.ts'

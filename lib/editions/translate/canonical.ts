@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
+import { isObject, isSameUuid, scalarText } from '../../drupal/document.ts'
 import type { ContentModel } from '../model.ts'
 import { withoutPadding } from './decimals.ts'
 import type { FieldItem } from './edition-json.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../jsonapi/document.ts'
+import { isObject } from '../../drupal/document.ts'
 
 /** The longest decimal: MySQL has 65 digits, and nobody's are longer. */
 const LENGTH_MAX = 100

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { tagsIn } from '../../http/entity-tag.ts'
-import { identifiers, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { identifiers, type Resource, type ResourceIdentifier } from '../../drupal/document.ts'
 import { publicNames, type ContentModel } from '../model.ts'
 import { withoutPadding } from './decimals.ts'
 

@@ -1,7 +1,7 @@
 import { Failure, texts } from '../../errors.ts'
-import type { JsonapiAnswer } from '../../jsonapi/client.ts'
-import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
-import { otherLanguages } from '../../jsonapi/languages.ts'
+import type { JsonapiAnswer } from '../../drupal/client.ts'
+import { scalarText, type Document, type ErrorObject } from '../../drupal/document.ts'
+import { otherLanguages } from '../../drupal/languages.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */

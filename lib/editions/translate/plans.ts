@@ -1,4 +1,4 @@
-import { isObject, type Resource } from '../../jsonapi/document.ts'
+import { isObject, type Resource } from '../../drupal/document.ts'
 import { internalName, splitType, type ContentModel } from '../model.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 

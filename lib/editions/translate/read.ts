@@ -4,7 +4,7 @@ import {
   scalarText,
   type Resource,
   type ResourceIdentifier
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { planOf, type AttributePlan, type Plan } from './plans.ts'

@@ -3,7 +3,7 @@ import {
   isObject,
   type Resource,
   type ResourceIdentifier
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { internalName, splitType, type ContentModel } from '../model.ts'
 import { isLost } from './read.ts'
 

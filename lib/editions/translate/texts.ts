@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import { jsonText, type JsonText } from '../../json-text.ts'
-import { scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { scalarText, type Resource, type ResourceIdentifier } from '../../drupal/document.ts'
 import { publicName, type ContentModel } from '../model.ts'
 import type { EditionJson } from './edition-json.ts'
 import { etagOf, referencesByName } from './etag.ts'

@@ -1,4 +1,4 @@
-import { isObject, scalarText } from '../../jsonapi/document.ts'
+import { isObject, scalarText } from '../../drupal/document.ts'
 import type { ContentModel } from '../model.ts'
 
 import type { UrlOf } from './read.ts'

@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import type { Resource } from '../../jsonapi/document.ts'
+import type { Resource } from '../../drupal/document.ts'
 
 /** Names that a message may repeat: resource types, uuids and integer ids have no other characters. */
 const NAME = /^[\w.:-]{1,128}$/

@@ -6,7 +6,7 @@ import {
   type Relationship,
   type Resource,
   type ResourceIdentifier
-} from '../../jsonapi/document.ts'
+} from '../../drupal/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
 import { bareItems, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'

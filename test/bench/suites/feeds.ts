@@ -1,5 +1,5 @@
-import { createStore } from '../../../lib/dynamodb/client.ts'
-import { createTable } from '../../../lib/dynamodb/table.ts'
+import { createStore } from '../../../lib/table/client.ts'
+import { createTable } from '../../../lib/table/definition.ts'
 import { createLocks } from '../../../lib/locks/locks.ts'
 import { compare } from '../compare.ts'
 import { memoryMiB, observed, startProgram, startQuoin, startWorker, type Contestant } from '../processes.ts'

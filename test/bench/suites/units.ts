@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createStore } from '../../../lib/dynamodb/client.ts'
-import { createTable } from '../../../lib/dynamodb/table.ts'
+import { createStore } from '../../../lib/table/client.ts'
+import { createTable } from '../../../lib/table/definition.ts'
 import { createLocks, type Locks } from '../../../lib/locks/locks.ts'
 import { startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import type { Comparison, Suite, SuiteOptions } from '../suite.ts'

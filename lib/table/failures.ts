@@ -8,7 +8,7 @@ import { Failure, Stackless, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
 // The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
-// name lib/dynamodb/transport.ts gives to a request without an answer.
+// name lib/table/transport.ts gives to a request without an answer.
 const UNAVAILABLE = new Set([
   'LimitExceededException',
   'ProvisionedThroughputExceededException',

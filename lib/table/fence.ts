@@ -39,7 +39,7 @@ export interface UnansweredError extends Error {
 export function sendWritesOnce(client: DynamoDBClient): void {
   const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => (args) =>
     next(args).catch((error) => {
-      // Nothing was written, since a transaction with the same item was under way (lib/tickets): it is over in a moment.
+      // Nothing was written, since a transaction with the same item was under way (lib/saves/tickets.ts): it is over in a moment.
       if (error.name === 'TransactionConflictException') error.$retryable = {}
       throw WRITES.has(context.commandName) && hasNoAnswer(error) ? unansweredBy(error) : error
     })

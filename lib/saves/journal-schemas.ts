@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ref } from '../schema-parts.ts'
-import { SIDES, type Side } from './values.ts'
+import { SIDES, type Side } from './journal-values.ts'
 
 export const ENTRIES_MAX = 100
 

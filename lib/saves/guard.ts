@@ -5,9 +5,9 @@ import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import { lockOf, ownerOf, type Item } from '../locks/record.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
-import type { Ticket, Tickets } from '../tickets/tickets.ts'
-import { lockedAs } from './entities.ts'
-import { inLanguage, languageOf } from './names.ts'
+import type { Ticket, Tickets } from './tickets.ts'
+import { lockedAs } from '../boards/entities.ts'
+import { inLanguage, languageOf } from '../boards/names.ts'
 
 export interface GuardDeps {
   tickets: Tickets

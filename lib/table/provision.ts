@@ -13,7 +13,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import { commandFor } from '../package-root.ts'
 import { advice, isUnknownOperation, NOT_NEEDED } from './advice.ts'
-import { createTable, keysOf, REMOVE_AT, tableDefinition } from './table.ts'
+import { createTable, keysOf, REMOVE_AT, tableDefinition } from './definition.ts'
 
 export interface TableAt {
   client: DynamoDBDocumentClient

@@ -63,7 +63,7 @@ export function createTransport({
       if (isOfStore(answer)) clock.observe(answer.headers.date, sent)
       return answer
     } catch (cause) {
-      // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
+      // The SDK retries what is called TimeoutError, not what is called AbortError; lib/table/failures.ts knows both.
       throw Object.assign(new Error('no answer from the store', { cause }), {
         name: signal?.aborted ? 'AbortError' : 'TimeoutError'
       })

@@ -19,7 +19,7 @@ export interface StoreSettings extends ClockOptions {
   attemptMs?: number
   /** Attempts the SDK makes at a request that was throttled or not answered. */
   attempts?: number
-  /** Whether the operations of locks go past the SDK's middleware (lib/dynamodb/shortcut.ts). */
+  /** Whether the operations of locks go past the SDK's middleware (lib/table/shortcut.ts). */
   shortcut?: boolean
   /** Hears of every operation, with all its attempts as one. */
   observe?: Observe
@@ -40,7 +40,7 @@ export const unmarshallOptions = { wrapNumbers: numberOf }
 
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
- * attempts of 1.3 s and the SDK's pauses between them. A write without an answer is not sent again (lib/dynamodb/fence.ts):
+ * attempts of 1.3 s and the SDK's pauses between them. A write without an answer is not sent again (lib/table/fence.ts):
  * the store may still carry it out.
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.

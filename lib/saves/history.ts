@@ -6,7 +6,7 @@ import type { EditionJson, FieldItem } from '../editions/translate/edition-json.
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import type { Entry, Journal } from './journal.ts'
-import type { JournalEntry, JournalQuery, RestoreBody } from './schemas.ts'
+import type { JournalEntry, JournalQuery, RestoreBody } from './journal-schemas.ts'
 
 export interface HistoryDeps {
   journal: Pick<Journal, 'page' | 'find' | 'settle' | 'stateOf'>
