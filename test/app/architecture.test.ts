@@ -77,6 +77,7 @@ function search(path: string, text: string): string[] {
   const specifiers = text.matchAll(/^(?:import|export)\s(?:[^'"]*?\sfrom\s)?'([^']+)'|\b(?:import|require)\('([^']+)'\)/gm)
   return [...specifiers].map(([, from, called]) => {
     const specifier = (from ?? called)!
+    if (specifier.startsWith('#lib/')) return specifier.slice(1)
     return specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier
   })
 }

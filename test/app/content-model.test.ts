@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { contentModelSchema } from '../../dev/content-model-schema.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { contentModel } from '#lib/editions/model.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 

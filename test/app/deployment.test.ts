@@ -5,7 +5,7 @@ import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
 import { Environment, readConfig, type Config } from '../../config/env.ts'
 import { SECRETS } from '../../config/secret-files.ts'
-import { REMOVE_AT, tableDefinition } from '../../lib/table/definition.ts'
+import { REMOVE_AT, tableDefinition } from '#lib/table/definition.ts'
 import { build, problemsOf } from '../helper.ts'
 import { dockerignore, execForm, imageFiles } from './fixtures/image.ts'
 import { ROOT } from './fixtures/processes.ts'

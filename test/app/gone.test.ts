@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { createBacklog } from '../../lib/http/backlog.ts'
+import { createBacklog } from '#lib/http/backlog.ts'
 import { createEventStreams } from '../../routes/event-stream.ts'
 
 t.test('a caller whose connection is gone before the first event is asked for gets none', async (t) => {

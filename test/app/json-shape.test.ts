@@ -1,6 +1,6 @@
 import t from 'tap'
-import { JSON_LIMITS, measureJson, type JsonLimits } from '../../lib/json-shape.ts'
-import { objectIn, weightOf } from '../../lib/drupal/document.ts'
+import { JSON_LIMITS, measureJson, type JsonLimits } from '#lib/json-shape.ts'
+import { objectIn, weightOf } from '#lib/drupal/document.ts'
 
 const limits: JsonLimits = { values: 20, names: 5, depth: 4 }
 const look = (text: string, at = limits) => measureJson(Buffer.from(text), at)

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createSaveQueue } from '../../lib/editions/save/save-queue.ts'
-import { Failure } from '../../lib/errors.ts'
-import { CALLER_GONE } from '../../lib/http/calls.ts'
-import { createKeyedMutex, type Later } from '../../lib/keyed-mutex.ts'
+import { createSaveQueue } from '#lib/editions/save/save-queue.ts'
+import { Failure } from '#lib/errors.ts'
+import { CALLER_GONE } from '#lib/http/calls.ts'
+import { createKeyedMutex, type Later } from '#lib/keyed-mutex.ts'
 
 const refusal = (why: string) => new Error(why)
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mapInSlices, restAfter } from '../../lib/slices.ts'
+import { mapInSlices, restAfter } from '#lib/slices.ts'
 
 /** Whether something else had the event loop before this was over. */
 async function letsOthers(work: () => Promise<unknown>): Promise<boolean> {

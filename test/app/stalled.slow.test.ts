@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createBacklog } from '../../lib/http/backlog.ts'
+import { createBacklog } from '#lib/http/backlog.ts'
 import { build } from '../helper.ts'
 import { say, startFakeEngine } from '../locks/fixtures/fake-engine.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { streamOwner } from '../../lib/auth/address.ts'
+import { streamOwner } from '#lib/auth/address.ts'
 
 t.test('event streams count for the user, or else for the address', async (t) => {
   for (const [ip, owner] of [

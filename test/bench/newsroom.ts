@@ -1,12 +1,12 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { createBoards } from '../../lib/boards/boards.ts'
-import { contentModel } from '../../lib/editions/model.ts'
-import { viewOf } from '../../lib/locks/feed-events.ts'
-import { createFeed } from '../../lib/locks/feed.ts'
-import { itemSize } from '../../lib/locks/item.ts'
-import { recordKey, recordOf } from '../../lib/locks/record.ts'
-import type { Entity, LockRecord } from '../../lib/locks/schemas.ts'
-import { createVersions } from '../../lib/locks/version.ts'
+import { createBoards } from '#lib/boards/boards.ts'
+import { contentModel } from '#lib/editions/model.ts'
+import { viewOf } from '#lib/locks/feed-events.ts'
+import { createFeed } from '#lib/locks/feed.ts'
+import { itemSize } from '#lib/locks/item.ts'
+import { recordKey, recordOf } from '#lib/locks/record.ts'
+import type { Entity, LockRecord } from '#lib/locks/schemas.ts'
+import { createVersions } from '#lib/locks/version.ts'
 
 /** Instances of Quoin, who watches through them, and who writes. */
 export interface Newsroom {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openRedis } from '../../lib/bus/redis.ts'
+import { openRedis } from '#lib/bus/redis.ts'
 import { buildLogged } from '../helper.ts'
 import { startFakeRedis } from './fixtures/fake-redis.ts'
 import { until } from './fixtures/redis-tests.ts'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { closingWords, createClosing } from '../../packages/desk/closing.ts'
 import type { Edition, Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type Finding, type ReadReadiness } from '../../packages/client/src/client.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { contentModel } from '#lib/editions/model.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())

@@ -5,7 +5,7 @@ import { createMaker } from '../../packages/desk/maker.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from '../../packages/desk/next.ts'
 import type { Edition, Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type Client } from '../../packages/client/src/client.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { contentModel } from '#lib/editions/model.ts'
 import { storeOf } from './fixtures.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'] }) as Model

@@ -14,8 +14,8 @@ import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
 import { at, beginning, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
 import { QuoinError, type Draft } from '../../packages/client/src/client.ts'
-import { contentModel } from '../../lib/editions/model.ts'
-import { rearrange } from '../../lib/editions/order/operations.ts'
+import { contentModel } from '#lib/editions/model.ts'
+import { rearrange } from '#lib/editions/order/operations.ts'
 import fc from '../fixtures/property.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model

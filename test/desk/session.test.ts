@@ -18,7 +18,7 @@ import {
   type OrderOperation
 } from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { contentModel } from '#lib/editions/model.ts'
 
 const model = contentModel({}) as Model
 

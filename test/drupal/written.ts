@@ -1,10 +1,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeModel } from '../../lib/doctor/write-model.ts'
-import { report } from '../../lib/findings.ts'
-import { createHttp } from '../../lib/http/client.ts'
-import { basicAccount } from '../../lib/drupal/accounts.ts'
+import { writeModel } from '#lib/doctor/write-model.ts'
+import { report } from '#lib/findings.ts'
+import { createHttp } from '#lib/http/client.ts'
+import { basicAccount } from '#lib/drupal/accounts.ts'
 
 /** The user whose written content model every suite takes in place of the files beside them; undefined for the files. */
 export const modelOf: string | undefined = process.env['MODEL_OF']

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
-import { createStore } from '../../lib/table/client.ts'
+import { createStore } from '#lib/table/client.ts'
 import { fails, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
 
 const Key = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }

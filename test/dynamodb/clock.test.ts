@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createClock } from '../../lib/table/clock.ts'
+import { createClock } from '#lib/table/clock.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 

@@ -1,6 +1,6 @@
 import { convertToAttr } from '@aws-sdk/util-dynamodb'
 import t from 'tap'
-import { ExactNumber, numberOf } from '../../lib/table/exact-number.ts'
+import { ExactNumber, numberOf } from '#lib/table/exact-number.ts'
 
 t.test("a number is JavaScript's where that is the same, and else stays as it was read", async (t) => {
   const same = [

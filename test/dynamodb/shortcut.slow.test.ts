@@ -3,9 +3,9 @@ import { DescribeTableCommand, DynamoDBClient, type DynamoDBServiceException } f
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import t, { type Test } from 'tap'
-import { createStore, unmarshallOptions } from '../../lib/table/client.ts'
-import { isUnmetCondition, reply } from '../../lib/table/failures.ts'
-import type { ObservedCall } from '../../lib/observe.ts'
+import { createStore, unmarshallOptions } from '#lib/table/client.ts'
+import { isUnmetCondition, reply } from '#lib/table/failures.ts'
+import type { ObservedCall } from '#lib/observe.ts'
 import fc from '../fixtures/property.ts'
 import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
 

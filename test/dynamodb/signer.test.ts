@@ -2,7 +2,7 @@ import { Sha256 } from '@smithy/core/checksum'
 import { SignatureV4 } from '@smithy/signature-v4'
 import type { HttpRequest } from '@smithy/types'
 import t from 'tap'
-import { createSigner } from '../../lib/table/signer.ts'
+import { createSigner } from '#lib/table/signer.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 

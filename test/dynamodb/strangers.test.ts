@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
-import { createStore } from '../../lib/table/client.ts'
+import { createStore } from '#lib/table/client.ts'
 import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
 
 const HOURS_MS = 7_200_000

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createContents } from '../../lib/editions/lookup/contents.ts'
-import { contentModel } from '../../lib/editions/model.ts'
-import type { Collection } from '../../lib/editions/site/catalog.ts'
-import type { Jsonapi, JsonapiAnswer } from '../../lib/drupal/client.ts'
-import type { Resource } from '../../lib/drupal/document.ts'
+import { createContents } from '#lib/editions/lookup/contents.ts'
+import { contentModel } from '#lib/editions/model.ts'
+import type { Collection } from '#lib/editions/site/catalog.ts'
+import type { Jsonapi, JsonapiAnswer } from '#lib/drupal/client.ts'
+import type { Resource } from '#lib/drupal/document.ts'
 
 const collection = (entityType: string, bundle: string): Collection => ({
   resourceType: `${entityType}--${bundle}`,

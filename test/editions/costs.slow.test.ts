@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DEADLINES, REQUESTS } from '../../lib/editions/limits.ts'
+import { DEADLINES, REQUESTS } from '#lib/editions/limits.ts'
 import { ignoresQueries, JSONAPI, openHostile, type Behaviour, type Said } from './hostile-cms.ts'
 import { failed } from './site.ts'
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
 import { commands } from '../../dev/commands.ts'
-import { withNamesOf } from '../../lib/editions/example-names.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { withNamesOf } from '#lib/editions/example-names.ts'
+import { contentModel } from '#lib/editions/model.ts'
 import { build } from '../helper.ts'
 
 const DEFAULT_NAMES = /publisher_|field_key|field_articles|\bdaily\b|\bspecial\b|Daily|Special/

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { contentModel } from '../../lib/editions/model.ts'
-import { createCatalog, type Collection } from '../../lib/editions/site/catalog.ts'
-import { createFilters, filterAdvice, type Reach, type Verdict } from '../../lib/editions/site/filters.ts'
-import { kindOf, ownerPath, viewOn, type Kind } from '../../lib/editions/site/kinds.ts'
-import type { Jsonapi } from '../../lib/drupal/client.ts'
-import type { Resource } from '../../lib/drupal/document.ts'
+import { contentModel } from '#lib/editions/model.ts'
+import { createCatalog, type Collection } from '#lib/editions/site/catalog.ts'
+import { createFilters, filterAdvice, type Reach, type Verdict } from '#lib/editions/site/filters.ts'
+import { kindOf, ownerPath, viewOn, type Kind } from '#lib/editions/site/kinds.ts'
+import type { Jsonapi } from '#lib/drupal/client.ts'
+import type { Resource } from '#lib/drupal/document.ts'
 
 const ME = 'user-2'
 

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { buildLogged } from '../helper.ts'
-import { REQUESTS } from '../../lib/editions/limits.ts'
+import { REQUESTS } from '#lib/editions/limits.ts'
 import { ignoresQueries, JSONAPI, openHostile, startHostileCms, type Behaviour, type Said } from './hostile-cms.ts'
 import { basic, failed } from './site.ts'
 

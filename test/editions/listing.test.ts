@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import type { Source } from '../../lib/editions/list/deep.ts'
-import { list, type ListOptions } from '../../lib/editions/list/listing.ts'
+import type { Source } from '#lib/editions/list/deep.ts'
+import { list, type ListOptions } from '#lib/editions/list/listing.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 

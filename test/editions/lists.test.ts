@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import { createCountCheck } from '../../lib/editions/list/visibility.ts'
+import { createCountCheck } from '#lib/editions/list/visibility.ts'
 import { variants } from '../scope.ts'
 import { model } from './fixtures.ts'
 import { JSONAPI, openHostile } from './hostile-cms.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { filterQuery, idQuery, pageQuery } from '../../lib/editions/translate/query.ts'
+import { filterQuery, idQuery, pageQuery } from '#lib/editions/translate/query.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 import { model } from './fixtures.ts'

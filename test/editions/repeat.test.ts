@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import { contentModel } from '../../lib/editions/model.ts'
-import { difference, differingFields, normalize } from '../../lib/editions/translate/write.ts'
+import { contentModel } from '#lib/editions/model.ts'
+import { difference, differingFields, normalize } from '#lib/editions/translate/write.ts'
 import { openHostile, type HostileDesk, type Said } from './hostile-cms.ts'
 import { editionsOf, failed, writes } from './site.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createUnpublished, HIDDEN_PAGES } from '../../lib/editions/list/unpublished.ts'
-import type { Resource } from '../../lib/drupal/document.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { createUnpublished, HIDDEN_PAGES } from '#lib/editions/list/unpublished.ts'
+import type { Resource } from '#lib/drupal/document.ts'
+import { contentModel } from '#lib/editions/model.ts'
 
 const collection = {
   resourceType: 'publisher_container--daily',

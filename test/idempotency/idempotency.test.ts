@@ -1,8 +1,8 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
-import { unansweredBy } from '../../lib/table/fence.ts'
-import { Failure } from '../../lib/errors.ts'
-import { createIdempotency, type KeyedRequest } from '../../lib/saves/idempotency.ts'
+import { unansweredBy } from '#lib/table/fence.ts'
+import { Failure } from '#lib/errors.ts'
+import { createIdempotency, type KeyedRequest } from '#lib/saves/idempotency.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from '../locks/fixtures/memory-store.ts'
 
 const START = Date.UTC(2026, 10, 23)

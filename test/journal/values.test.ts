@@ -1,5 +1,5 @@
 import t from 'tap'
-import { boundFields, ENTRY_MAX, pack, unpack, VALUE_MAX } from '../../lib/saves/journal-values.ts'
+import { boundFields, ENTRY_MAX, pack, unpack, VALUE_MAX } from '#lib/saves/journal-values.ts'
 
 const text = (length: number) => [{ value: 'x'.repeat(length) }]
 

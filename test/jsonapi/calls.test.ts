@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { abortable, type Signal } from '../../lib/http/aborter.ts'
-import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
-import { callOf, endOnHangUp, inCall } from '../../lib/http/calls.ts'
-import { createJsonapi } from '../../lib/drupal/client.ts'
-import { createSingleFlight } from '../../lib/http/single-flight.ts'
+import { abortable, type Signal } from '#lib/http/aborter.ts'
+import { createAnswerMemory } from '#lib/http/answer-memory.ts'
+import { callOf, endOnHangUp, inCall } from '#lib/http/calls.ts'
+import { createJsonapi } from '#lib/drupal/client.ts'
+import { createSingleFlight } from '#lib/http/single-flight.ts'
 
 const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }
 const never = new Promise<never>(() => {})

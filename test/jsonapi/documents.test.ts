@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDocuments } from '../../lib/drupal/documents.ts'
+import { createDocuments } from '#lib/drupal/documents.ts'
 
 const bodyOf = (document: object) => Buffer.from(JSON.stringify(document))
 

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { createHttp } from '../../lib/http/client.ts'
-import { createJsonapi } from '../../lib/drupal/client.ts'
-import type { ErrorObject } from '../../lib/drupal/document.ts'
-import { createLanguages, otherLanguages } from '../../lib/drupal/languages.ts'
+import { createHttp } from '#lib/http/client.ts'
+import { createJsonapi } from '#lib/drupal/client.ts'
+import type { ErrorObject } from '#lib/drupal/document.ts'
+import { createLanguages, otherLanguages } from '#lib/drupal/languages.ts'
 import { errors, JSONAPI, say, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
 
 const refused = errors(

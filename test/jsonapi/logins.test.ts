@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
-import { Failure } from '../../lib/errors.ts'
-import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../../lib/drupal/accounts.ts'
-import type { HttpAnswer } from '../../lib/http/exchange.ts'
-import type { Http } from '../../lib/http/client.ts'
-import { isUncertain } from '../../lib/editions/save/outcome.ts'
+import { Failure } from '#lib/errors.ts'
+import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '#lib/drupal/accounts.ts'
+import type { HttpAnswer } from '#lib/http/exchange.ts'
+import type { Http } from '#lib/http/client.ts'
+import { isUncertain } from '#lib/editions/save/outcome.ts'
 import { recording, versions, type Version } from '../fixtures/recordings.ts'
 
 const CALLERS = 50

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
-import { createLocks } from '../../lib/locks/locks.ts'
-import { recordOf, USER_DATA_LIMIT } from '../../lib/locks/record.ts'
+import { createAnswerMemory } from '#lib/http/answer-memory.ts'
+import { createLocks } from '#lib/locks/locks.ts'
+import { recordOf, USER_DATA_LIMIT } from '#lib/locks/record.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
 
 const at = { type: 'node', id: '1' }

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createChannel } from '../../lib/locks/channel.ts'
-import type { Batch, State } from '../../lib/locks/feed-events.ts'
-import type { LockView } from '../../lib/locks/schemas.ts'
-import type { WatchedEntity } from '../../lib/locks/watched.ts'
+import { createChannel } from '#lib/locks/channel.ts'
+import type { Batch, State } from '#lib/locks/feed-events.ts'
+import type { LockView } from '#lib/locks/schemas.ts'
+import type { WatchedEntity } from '#lib/locks/watched.ts'
 
 const entity = { type: 'node', id: '1' }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLocks } from '../../lib/locks/locks.ts'
+import { createLocks } from '#lib/locks/locks.ts'
 import { asClient, memoryStore } from './fixtures/memory-store.ts'
 
 const at = { type: 'node', id: '1' }

@@ -3,7 +3,7 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { Ajv } from 'ajv'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { LockRequest } from '../../lib/locks/schemas.ts'
+import { LockRequest } from '#lib/locks/schemas.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { memoryStore, type Command, type Send } from './fixtures/memory-store.ts'
 import { at, faulty, fieldName, history, LEASE, LOCK, right, tooFast } from './fixtures/history.ts'

@@ -1,9 +1,9 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
-import { unansweredBy } from '../../lib/table/fence.ts'
-import { ITEM_LIMIT, itemSize } from '../../lib/locks/item.ts'
-import { createLocks, type Locks } from '../../lib/locks/locks.ts'
-import { createUnsettled } from '../../lib/locks/unsettled.ts'
+import { unansweredBy } from '#lib/table/fence.ts'
+import { ITEM_LIMIT, itemSize } from '#lib/locks/item.ts'
+import { createLocks, type Locks } from '#lib/locks/locks.ts'
+import { createUnsettled } from '#lib/locks/unsettled.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command, type Send } from './fixtures/memory-store.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { paceOf, readsPerSecond } from '../../lib/locks/pace.ts'
+import { paceOf, readsPerSecond } from '#lib/locks/pace.ts'
 
 t.test('how often entities are read', async (t) => {
   for (const [sizes, intervals, why] of [

@@ -1,6 +1,6 @@
 import { QueryCommand, type DynamoDBDocumentClient, type PutCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
-import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import { build } from '../helper.ts'
 import { bareClient } from './fixtures/bare-client.ts'
 import { engineNames, needsDynoxide, startEngine } from './fixtures/engines.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createStore } from '../../../lib/table/client.ts'
-import { createTable } from '../../../lib/table/definition.ts'
-import { createLocks, type Locks } from '../../../lib/locks/locks.ts'
+import { createStore } from '#lib/table/client.ts'
+import { createTable } from '#lib/table/definition.ts'
+import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import { startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
 
