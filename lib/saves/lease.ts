@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { keyOf, type Item } from './record.ts'
+import { keyOf, type Item } from '../locks/record.ts'
 
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 export const CLOCKS_MS = 2000
