@@ -1,15 +1,19 @@
 import { hash, randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
-import { createLeases } from './lease.ts'
-import { isOfVersion, isNothing, type Item, type Key, type StoredItem } from '../locks/record.ts'
-import { createLockTable } from '../locks/table.ts'
-import { createVersions } from '../locks/version.ts'
+import { isOfVersion, type Item } from '../locks/record.ts'
+import {
+  createLeased,
+  createRecordContext,
+  isLeaseOver,
+  replaceLeased,
+  type LeasedRecord,
+  type RecordContext,
+  type RecordDeps
+} from './lease.ts'
 
 /** For how long a record is kept, in seconds. */
 const KEPT_SECONDS = 86_400
@@ -50,21 +54,13 @@ export interface Idempotency {
   ): Promise<{ result: T; isReplayed: boolean } | { earlier: RequestOutcome }>
 }
 
-export interface IdempotencyDeps {
-  client: DynamoDBDocumentClient
-  table: string
-  /** First part of every record's key. */
-  environment: string
-  /** The store's clock, in milliseconds since 1970. */
-  now: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready: () => Promise<void> | undefined
+export interface IdempotencyDeps extends RecordDeps {
   /** How long the CMS may take for an answer, in milliseconds. */
   timeoutMs: number
-  /** Milliseconds that no setting of a clock changes. */
-  monotonic?: () => number
-  wait?: (ms: number) => Promise<unknown>
-  random?: () => number
+}
+
+export interface IdempotencyContext extends RecordContext {
+  timeoutMs: number
 }
 
 /** A record as the table has it. `before` has `after` beside it; `status` has `etag` and `saved`. */
@@ -88,6 +84,21 @@ interface RequestEntry {
   done?: RequestOutcome
 }
 
+/** An attempt at a request, which has the request's record. */
+interface HeldRequest {
+  record: LeasedRecord
+  fingerprint: string
+  /** Of the edition that a create makes, where the body gives none. */
+  uuid: string
+  version: string
+  /** When the next attempt may begin, by `monotonic`. */
+  leaseEnds: number
+  /** What an earlier attempt was about to do, until this attempt has noted its own intent. */
+  earlier: Intent | undefined
+  /** What this attempt has noted that it is about to do. */
+  ownIntent: Intent | undefined
+}
+
 /**
  * Remembers requests by their Idempotency-Key (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
  * An attempt takes a record of the table by a conditional put. It notes the save just before it sends it, and afterwards what
@@ -96,155 +107,165 @@ interface RequestEntry {
  *
  * Only successes are kept: a refused request has changed nothing, so its key is free again.
  */
-export function createIdempotency({
-  client,
-  table: name,
-  environment,
-  now,
-  ready,
-  timeoutMs,
-  monotonic = () => performance.now(),
-  wait = sleep,
-  random = Math.random
-}: IdempotencyDeps): Idempotency {
-  const table = createLockTable({ client, table: name, wait, random })
-  const nextVersion = createVersions(now)
-  const isLeaseOver = createLeases(now, monotonic)
-
-  async function once<T>(
-    { body, key: header, method, path, uid }: KeyedRequest,
-    work: (attempt: Attempt) => Promise<{ result: T; done: RequestOutcome }>
-  ) {
-    const key = {
-      env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`,
-      fieldName: 'request'
-    }
-    const claim = await take(key, digest(body))
-    if (claim.done) return { earlier: claim.done }
-    const attempt = begin(key, claim)
-    let outcome: { result: T; done: RequestOutcome }
-    try {
-      outcome = await work(attempt)
-    } catch (error) {
-      await attempt.fail(error)
-      throw error
-    }
-    await attempt.succeed(outcome.done)
-    return { result: outcome.result, isReplayed: attempt.earlier !== undefined }
-  }
-
-  /** The record of a request, taken by this attempt; or what the request came to. */
-  async function take(key: Key, fingerprint: string): Promise<Claim> {
-    await ready()
-    const sentAt = monotonic()
-    const fresh = { fingerprint, uuid: randomUUID() }
-    const version = nextVersion()
-    const result = await table.claim(item(key, version, fresh, LEASE_MS), isNothing())
-    if (result.done) return { ...fresh, version, sentAt }
-    const { inTheWay: record } = result
-    if (!record) throw keyBusy()
-    if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
-    const entry = entryOf(record)
-    if (entry.fingerprint !== fingerprint) {
-      throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
-    }
-    if (entry.done) return { ...entry, version, sentAt }
-    const longestMs = Math.max(LEASE_MS, timeoutMs + SETTLE_MS)
-    if (isLeaseOver(record, longestMs)) return takeOver(key, record, entry)
-    throw keyBusy(Math.min(Number(record['leaseUntil']) - now(), longestMs))
-  }
-
-  async function takeOver(key: Key, record: Item, entry: RequestEntry): Promise<Claim> {
-    const sentAt = monotonic()
-    const version = nextVersion(record['version'])
-    const { done } = await table.claim(
-      item(key, version, entry, LEASE_MS),
-      isOfVersion(record['version'])
-    )
-    if (!done) throw keyBusy()
-    return { ...entry, version, sentAt }
-  }
-
-  function begin(key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
-    let version = first
-    let earlier = intent
-    let ownIntent: Intent | undefined
-    let leaseEnds = sentAt + LEASE_MS
-
-    /** Replaces the record, if it is still this attempt's. */
-    async function write(change: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
-      const next = nextVersion(version)
-      const { done } = await table.claim(
-        item(key, next, { ...entry, ...change }, leaseMs),
-        isOfVersion(version)
-      )
-      if (done) version = next
-      return done
-    }
-
-    return {
-      uuid: entry.uuid,
-      get earlier() {
-        return earlier
-      },
-      async intend(intent: Intent) {
-        const leaseMs = timeoutMs + SETTLE_MS
-        const sentAt = monotonic()
-        if (!(await write({ intent }, leaseMs))) throw keyBusy()
-        leaseEnds = sentAt + leaseMs
-        earlier = undefined
-        ownIntent = intent
-      },
-      confirm() {
-        if (monotonic() >= leaseEnds) throw keyBusy()
-      },
-      /** The edition is saved, whether or not this can be noted: the next attempt sees it. */
-      async succeed(done: RequestOutcome) {
-        await write({ done }, 0).catch(() => {})
-      },
-      /** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
-      async fail(error: unknown) {
-        const intent =
-          earlier ?? (!(error instanceof Failure) || isUncertain(error) ? ownIntent : undefined)
-        const ended = intent
-          ? write({ intent }, ownIntent ? SETTLE_MS : 0)
-          : table.remove(key, isOfVersion(version))
-        await ended.catch(() => {})
-      }
-    }
-  }
-
-  function item(
-    key: Key,
-    version: string,
-    { fingerprint, uuid, intent, done: completion }: RequestEntry,
-    leaseMs: number
-  ): StoredItem & { version: string } {
-    return {
-      ...key,
-      version,
-      fingerprint,
-      uuid,
-      ...(intent && { before: intent.before, after: intent.after }),
-      ...(completion && {
-        status: completion.status,
-        etag: completion.etag,
-        saved: completion.uuid
-      }),
-      ...lettersOf((completion ?? intent)?.outcomes),
-      leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
-      removeAt: Math.floor(now() / 1000) + KEPT_SECONDS
-    }
-  }
-
-  return { once }
+export function createIdempotency({ timeoutMs, ...deps }: IdempotencyDeps): Idempotency {
+  const context: IdempotencyContext = { ...createRecordContext(deps), timeoutMs }
+  return { once: (request, work) => once(context, request, work) }
 }
 
-/** A record that this attempt has taken; or, with `done`, one of a request that has come to its end. */
-interface Claim extends RequestEntry {
-  version: string
-  /** When this attempt sent its claim, by `monotonic`. */
+/** Does a request once: see `Idempotency.once`. */
+export async function once<T>(
+  context: IdempotencyContext,
+  request: KeyedRequest,
+  work: (attempt: Attempt) => Promise<{ result: T; done: RequestOutcome }>
+): Promise<{ result: T; isReplayed: boolean } | { earlier: RequestOutcome }> {
+  const claim = await take(context, recordOf(context, request), digest(request.body))
+  if ('done' in claim) return { earlier: claim.done }
+  let outcome: { result: T; done: RequestOutcome }
+  try {
+    outcome = await work(attemptOf(context, claim))
+  } catch (error) {
+    await fail(context, claim, error)
+    throw error
+  }
+  await succeed(context, claim, outcome.done)
+  return { result: outcome.result, isReplayed: claim.earlier !== undefined }
+}
+
+function recordOf(
+  { environment }: IdempotencyContext,
+  { uid, method, path, key }: KeyedRequest
+): LeasedRecord {
+  const name = digest([uid, method, path, key])
+  return {
+    key: { env_entityType_entityId: `${environment}#request-${name}`, fieldName: 'request' },
+    keptSeconds: KEPT_SECONDS
+  }
+}
+
+/** Takes the record of a request for this attempt. @returns `done` where the request has come to its end */
+async function take(
+  context: IdempotencyContext,
+  record: LeasedRecord,
+  fingerprint: string
+): Promise<HeldRequest | { done: RequestOutcome }> {
+  await context.ready()
+  const sentAt = context.monotonic()
+  const fresh = { fingerprint, uuid: randomUUID() }
+  const claim = await createLeased(context, record, fresh, LEASE_MS)
+  if (claim.done) return heldRequest(record, fresh, claim.version, sentAt)
+  const { inTheWay } = claim
+  if (!inTheWay) throw keyBusy()
+  if (Number(inTheWay['removeAt']) * 1000 <= context.now()) {
+    return takeOver(context, record, inTheWay, fresh)
+  }
+  const entry = entryOf(inTheWay)
+  if (entry.fingerprint !== fingerprint) {
+    throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
+  }
+  if (entry.done) return { done: entry.done }
+  const longestMs = Math.max(LEASE_MS, context.timeoutMs + SETTLE_MS)
+  if (isLeaseOver(context, inTheWay, longestMs)) return takeOver(context, record, inTheWay, entry)
+  throw keyBusy(Math.min(Number(inTheWay['leaseUntil']) - context.now(), longestMs))
+}
+
+async function takeOver(
+  context: IdempotencyContext,
+  record: LeasedRecord,
+  { version: replaced }: Item,
+  entry: RequestEntry
+): Promise<HeldRequest> {
+  const sentAt = context.monotonic()
+  const version = await replaceLeased(context, record, replaced, membersOf(entry), LEASE_MS)
+  if (version === undefined) throw keyBusy()
+  return heldRequest(record, entry, version, sentAt)
+}
+
+function heldRequest(
+  record: LeasedRecord,
+  { fingerprint, uuid, intent }: RequestEntry,
+  version: string,
   sentAt: number
+): HeldRequest {
+  return {
+    record,
+    fingerprint,
+    uuid,
+    version,
+    leaseEnds: sentAt + LEASE_MS,
+    earlier: intent,
+    ownIntent: undefined
+  }
+}
+
+/** The attempt as a save sees it. */
+function attemptOf(context: IdempotencyContext, held: HeldRequest): Attempt {
+  return {
+    uuid: held.uuid,
+    get earlier() {
+      return held.earlier
+    },
+    intend: (intent) => intend(context, held, intent),
+    confirm() {
+      if (context.monotonic() >= held.leaseEnds) throw keyBusy()
+    }
+  }
+}
+
+async function intend(
+  context: IdempotencyContext,
+  held: HeldRequest,
+  intent: Intent
+): Promise<void> {
+  const leaseMs = context.timeoutMs + SETTLE_MS
+  const sentAt = context.monotonic()
+  if (!(await write(context, held, { intent }, leaseMs))) throw keyBusy()
+  held.leaseEnds = sentAt + leaseMs
+  held.earlier = undefined
+  held.ownIntent = intent
+}
+
+/** Notes what the request came to. The edition is saved even if this fails: the next attempt sees it. */
+async function succeed(
+  context: IdempotencyContext,
+  held: HeldRequest,
+  done: RequestOutcome
+): Promise<void> {
+  await write(context, held, { done }, 0).catch(() => {})
+}
+
+/** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
+async function fail(context: IdempotencyContext, held: HeldRequest, error: unknown): Promise<void> {
+  const isUnknown = !(error instanceof Failure) || isUncertain(error)
+  const intent = held.earlier ?? (isUnknown ? held.ownIntent : undefined)
+  const ended = intent
+    ? write(context, held, { intent }, held.ownIntent ? SETTLE_MS : 0)
+    : context.table.remove(held.record.key, isOfVersion(held.version))
+  await ended.catch(() => {})
+}
+
+/** Replaces the record, if it is still this attempt's. */
+async function write(
+  context: IdempotencyContext,
+  held: HeldRequest,
+  change: Pick<RequestEntry, 'intent' | 'done'>,
+  leaseMs: number
+): Promise<boolean> {
+  const { record, fingerprint, uuid } = held
+  const members = membersOf({ fingerprint, uuid, ...change })
+  const version = await replaceLeased(context, record, held.version, members, leaseMs)
+  held.version = version ?? held.version
+  return version !== undefined
+}
+
+/** What the table has of an entry. */
+function membersOf({ fingerprint, uuid, intent, done: outcome }: RequestEntry) {
+  return {
+    fingerprint,
+    uuid,
+    ...(intent && { before: intent.before, after: intent.after }),
+    ...(outcome && { status: outcome.status, etag: outcome.etag, saved: outcome.uuid }),
+    ...lettersOf((outcome ?? intent)?.outcomes)
+  }
 }
 
 /** @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether the request was done */

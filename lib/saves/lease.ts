@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { LRUCache } from 'lru-cache'
-import { keyOf, type Item } from '../locks/record.ts'
+import type { StoredValue } from '../locks/item.ts'
+import { isNothing, isOfVersion, keyOf, type Item, type Key } from '../locks/record.ts'
+import { createLockTable, type ClaimResult, type LockTable } from '../locks/table.ts'
+import { createVersions, type NextVersion } from '../locks/version.ts'
 
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 export const CLOCKS_MS = 2000
@@ -7,28 +12,126 @@ export const CLOCKS_MS = 2000
 /** How many leases that tell nothing are watched; beyond it the least recently used are forgotten. */
 const WATCHED_MAX = 1000
 
-/** Whether the lease of a record is over. @param longestMs how long a lease of its kind holds at most */
-export type IsLeaseOver = (record: Item, longestMs: number) => boolean
+/** What records of saves need of the table and of the clocks. */
+export interface RecordDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** First part of every record's key. */
+  environment: string
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic?: () => number
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+export interface RecordContext extends Required<Omit<RecordDeps, 'client' | 'table'>> {
+  table: LockTable
+  nextVersion: NextVersion
+  /** The leases that end later than any can, by the keys of their records, and since when each is the same. */
+  watchedLeases: LRUCache<string, { state: string; since: number }>
+}
+
+export function createRecordContext({
+  client,
+  table,
+  environment,
+  now,
+  ready,
+  monotonic = () => performance.now(),
+  wait = sleep,
+  random = Math.random
+}: RecordDeps): RecordContext {
+  return {
+    table: createLockTable({ client, table, wait, random }),
+    environment,
+    now,
+    ready,
+    monotonic,
+    wait,
+    random,
+    nextVersion: createVersions(now),
+    watchedLeases: new LRUCache({ max: WATCHED_MAX })
+  }
+}
+
+/** A record that one instance at a time holds, by a lease. Each write of it names a new version and the one that it replaces. */
+export interface LeasedRecord {
+  key: Key
+  /** How long the record is kept after its last write, in seconds. */
+  keptSeconds: number
+}
+
+/** The members of a leased record beside its key, its version and its times. */
+type Members = Record<string, StoredValue>
+
+/** A record as it is written. Without a lease, `leaseMs` 0, the next instance may have it at once. */
+export function leasedItem(
+  { now }: RecordContext,
+  { key, keptSeconds }: LeasedRecord,
+  version: string,
+  members: Members,
+  leaseMs: number
+) {
+  return {
+    ...key,
+    version,
+    ...members,
+    leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
+    removeAt: Math.floor(now() / 1000) + keptSeconds
+  }
+}
+
+/** Creates a record, unless there is one. @returns the new version, or the record in the way; none if that was just removed */
+export async function createLeased(
+  context: RecordContext,
+  record: LeasedRecord,
+  members: Members,
+  leaseMs: number
+): Promise<ClaimResult & { version: string }> {
+  const version = context.nextVersion()
+  const item = leasedItem(context, record, version, members, leaseMs)
+  return { ...(await context.table.claim(item, isNothing())), version }
+}
 
 /**
- * Judges the leases of records, by their `leaseUntil`. A record without one is nobody's. A lease that ends later than any
- * can is of a wrong clock: it is over when the record has stayed the same for as long as such a lease holds.
- * @param now the store's clock, in milliseconds since 1970
- * @param monotonic milliseconds that no setting of a clock changes
+ * Replaces a record that is still in a version: takes it over, renews its lease, or gives it back.
+ * @returns the new version; undefined where another instance has replaced the record
  */
-export function createLeases(now: () => number, monotonic: () => number): IsLeaseOver {
-  const watched = new LRUCache<string, { state: string; since: number }>({ max: WATCHED_MAX })
+export async function replaceLeased(
+  context: RecordContext,
+  record: LeasedRecord,
+  replaced: unknown,
+  members: Members,
+  leaseMs: number
+): Promise<string | undefined> {
+  const version = context.nextVersion(replaced)
+  const item = leasedItem(context, record, version, members, leaseMs)
+  const { done } = await context.table.claim(item, isOfVersion(replaced))
+  return done ? version : undefined
+}
 
-  return function isLeaseOver(record, longestMs) {
-    const { leaseUntil, version } = record
-    if (typeof leaseUntil !== 'number') return true
-    const leftMs = leaseUntil - now()
-    if (leftMs <= longestMs + CLOCKS_MS) return leftMs <= 0
-    const name = JSON.stringify(keyOf(record))
-    const state = JSON.stringify([version, leaseUntil])
-    const before = watched.get(name)
-    if (before?.state === state) return monotonic() - before.since >= longestMs
-    watched.set(name, { state, since: monotonic() })
-    return false
-  }
+/**
+ * Whether the lease of a record is over, by its `leaseUntil`. A record without one is nobody's. A lease that ends later than
+ * any can is of a wrong clock: it is over when the record has stayed the same for as long as such a lease holds.
+ * @param longestMs how long a lease of its kind holds at most
+ */
+export function isLeaseOver(
+  { now, monotonic, watchedLeases }: RecordContext,
+  record: Item,
+  longestMs: number
+): boolean {
+  const { leaseUntil, version } = record
+  if (typeof leaseUntil !== 'number') return true
+  const leftMs = leaseUntil - now()
+  if (leftMs <= longestMs + CLOCKS_MS) return leftMs <= 0
+  const name = JSON.stringify(keyOf(record))
+  const state = JSON.stringify([version, leaseUntil])
+  const before = watchedLeases.get(name)
+  if (before?.state === state) return monotonic() - before.since >= longestMs
+  watchedLeases.set(name, { state, since: monotonic() })
+  return false
 }

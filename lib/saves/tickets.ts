@@ -1,14 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
-import { CLOCKS_MS, createLeases } from './lease.ts'
-import { isOfVersion, type Item, type Key } from '../locks/record.ts'
-import { createLockTable, type LockCheck, type ClaimResult } from '../locks/table.ts'
-import { createVersions } from '../locks/version.ts'
+import { isOfVersion, type Item } from '../locks/record.ts'
+import type { ClaimResult, LockCheck } from '../locks/table.ts'
 import { createPatience, WAIT_MS } from '../patience.ts'
+import {
+  CLOCKS_MS,
+  createRecordContext,
+  isLeaseOver,
+  leasedItem,
+  type LeasedRecord,
+  type RecordContext,
+  type RecordDeps
+} from './lease.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000
@@ -40,15 +45,7 @@ const isSameTicket = expressionOf(
   all(rule('#version = :version'), rule('#leaseUntil = :leaseUntil'))
 )
 
-export interface TicketsDeps {
-  client: DynamoDBDocumentClient
-  table: string
-  /** First part of every record's key. */
-  environment: string
-  /** The store's clock, in milliseconds since 1970. */
-  now: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready: () => Promise<void> | undefined
+export interface TicketsDeps extends RecordDeps {
   /** Whether a save fails that gets no ticket because the store is away; else it goes on without one. */
   required?: boolean
   /** Hears why saves go on without tickets. */
@@ -58,10 +55,18 @@ export interface TicketsDeps {
   /** What instances tell each other through the tickets: the newest revision of each edition. */
   revisions?: Pick<Revisions, 'of' | 'learn'>
   leaseMs?: number
-  /** Milliseconds that no setting of a clock changes. */
-  monotonic?: () => number
-  wait?: (ms: number) => Promise<unknown>
-  random?: () => number
+}
+
+export interface TicketContext extends RecordContext {
+  required: boolean
+  warn: (failure: Error) => void
+  onTransactions: (refusal?: Error) => void
+  revisions: Pick<Revisions, 'of' | 'learn'> | undefined
+  leaseMs: number
+  /** Until when saves go on without tickets, since the store did not answer, by `monotonic`. */
+  restsUntil: number
+  /** Whether the store has transactions; not known before the first. */
+  hasTransactions: boolean | undefined
 }
 
 /** A turn that is held by a ticket, or is this instance's alone. */
@@ -76,6 +81,16 @@ export interface Ticket extends Turn {
 
 /** What became of one try at a ticket, and the version that it was to have. */
 type TicketClaim = ClaimResult & { version: string }
+
+/** A ticket while its save goes on. */
+interface HeldTicket {
+  uuid: string
+  version: string
+  /** When another instance may take the ticket, by `monotonic`. */
+  leaseEnds: number
+  /** Whether another instance has taken the ticket. */
+  isLost: boolean
+}
 
 /** Turns that are held by tickets. */
 export interface Tickets extends Turns {
@@ -94,181 +109,228 @@ export interface Tickets extends Turns {
  * where it got no answer.
  */
 export function createTickets({
-  client,
-  table: name,
-  environment,
-  now,
-  ready,
   required = false,
   warn,
   onTransactions = () => {},
   revisions,
   leaseMs = LEASE_MS,
-  monotonic = () => performance.now(),
-  wait = sleep,
-  random = Math.random
+  ...deps
 }: TicketsDeps): Tickets {
-  const table = createLockTable({ client, table: name, wait, random })
-  const nextVersion = createVersions(now)
-  const isLeaseOver = createLeases(now, monotonic)
-  let restsUntil = -Infinity
-  /** Whether the store has transactions; not known before the first. */
-  let hasTransactions: boolean | undefined
+  const context: TicketContext = {
+    ...createRecordContext(deps),
+    required,
+    warn,
+    onTransactions,
+    revisions,
+    leaseMs,
+    restsUntil: -Infinity,
+    hasTransactions: undefined
+  }
+  return {
+    now: context.now,
+    take: (uuid, since, signal) => takeTicket(context, uuid, since, signal),
+    isHeld: (uuid) => isHeld(context, uuid)
+  }
+}
 
-  const keyOf = (uuid: string): Key => ({
-    env_entityType_entityId: `${environment}#save-${uuid}`,
-    fieldName: 'save'
+/** Waits for the ticket of an edition: see `Turns.take`. */
+export async function takeTicket(
+  context: TicketContext,
+  uuid: string,
+  since: number,
+  signal?: Signal
+): Promise<Ticket> {
+  const patience = createPatience(context)
+  let hasWaited = false
+  let last: unknown
+  do {
+    const sentAt = context.monotonic()
+    const claim = await claimUnlessAway(context, uuid, last)
+    if (claim === undefined) return ownTicket(hasWaited)
+    if (claim.done) {
+      context.revisions?.learn(uuid, claim.previous?.['revision'])
+      const isOutdated = hasWaited || mayBeSince(claim.previous, since)
+      return sharedTicket(context, uuid, claim.version, sentAt, isOutdated)
+    }
+    last = claim.inTheWay?.['version']
+    hasWaited = true
+  } while (await patience.pause(signal))
+  throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
+}
+
+/** Whether somebody has the ticket of an edition: see `Tickets.isHeld`. */
+export async function isHeld(context: TicketContext, uuid: string): Promise<boolean> {
+  await context.ready()
+  const ticket = await context.table.get(recordOf(context, uuid).key)
+  return ticket !== undefined && !isLeaseOver(context, ticket, LEASE_MS)
+}
+
+function recordOf({ environment }: TicketContext, uuid: string): LeasedRecord {
+  return {
+    key: { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' },
+    keptSeconds: REMEMBERED_SECONDS
+  }
+}
+
+/** The ticket as it is written. A `leaseMs` of 0 gives it back, and notes when. */
+function ticketItem(context: TicketContext, uuid: string, version: string, leaseMs: number) {
+  const revision = context.revisions?.of(uuid)
+  const members = {
+    ...(leaseMs === 0 && { endedAt: Math.ceil(context.now()) }),
+    ...(revision !== undefined && { revision })
+  }
+  return leasedItem(context, recordOf(context, uuid), version, members, leaseMs)
+}
+
+/**
+ * Tries to get the ticket once.
+ * @param last the version of the ticket that was in the way before
+ * @returns undefined while the store is away and gives no tickets
+ */
+async function claimUnlessAway(
+  context: TicketContext,
+  uuid: string,
+  last: unknown
+): Promise<TicketClaim | undefined> {
+  if (context.required) return claimTicket(context, uuid, last)
+  if (context.monotonic() < context.restsUntil) return undefined
+  const claim = claimTicket(context, uuid, last)
+  try {
+    return await inTime(claim)
+  } catch (error) {
+    context.restsUntil = context.monotonic() + REST_MS
+    context.warn(error as Error)
+    giveBackLate(context, uuid, claim)
+    return undefined
+  }
+}
+
+/** Gives a ticket back that comes late, or others would wait until its lease ends. */
+function giveBackLate(context: TicketContext, uuid: string, claim: Promise<TicketClaim>): void {
+  claim
+    .then((late) => (late.done ? giveBack(context, uuid, late.version) : undefined))
+    .catch(() => {})
+}
+
+async function claimTicket(
+  context: TicketContext,
+  uuid: string,
+  last: unknown
+): Promise<TicketClaim> {
+  const { table, ready, now, nextVersion, leaseMs } = context
+  await ready()
+  const version = nextVersion(last)
+  const isFree = condition(isTurnFree, {
+    ':now': Math.floor(now()),
+    ':version': version,
+    ':number': 'N',
+    ':string': 'S'
   })
+  const item = ticketItem(context, uuid, version, leaseMs)
+  const claim = await table.claim(item, isFree, 'ALL_OLD')
+  const ticket = claim.done ? undefined : claim.inTheWay
+  return ticket && isLeaseOver(context, ticket, LEASE_MS)
+    ? takeOver(context, uuid, ticket)
+    : { ...claim, version }
+}
 
-  async function take(uuid: string, since: number, signal?: Signal): Promise<Ticket> {
-    const patience = createPatience({ monotonic, wait, random })
-    let hasWaited = false
-    let last: unknown
-    do {
-      const sentAt = monotonic()
-      const attempt = await offer(uuid, last)
-      if (attempt === undefined) {
-        return {
-          isShared: false,
-          isOutdated: hasWaited,
-          confirm() {},
-          renewIf: async () => undefined,
-          async end() {}
-        }
-      }
-      if (attempt.done) {
-        revisions?.learn(uuid, attempt.previous?.['revision'])
-        return hold(uuid, attempt.version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
-      }
-      last = attempt.inTheWay?.['version']
-      hasWaited = true
-    } while (await patience.pause(signal))
-    throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
+/** Takes a ticket that is free, but of a clock that is ahead of this one. */
+async function takeOver(
+  context: TicketContext,
+  uuid: string,
+  { version: replaced, leaseUntil }: Item
+): Promise<TicketClaim> {
+  const version = context.nextVersion(replaced)
+  const isSame = condition(isSameTicket, { ':version': replaced, ':leaseUntil': leaseUntil })
+  const item = ticketItem(context, uuid, version, context.leaseMs)
+  return { ...(await context.table.claim(item, isSame, 'ALL_OLD')), version }
+}
+
+/** A turn among the saves of this instance alone, while the store gives no tickets. */
+function ownTicket(isOutdated: boolean): Ticket {
+  return {
+    isShared: false,
+    isOutdated,
+    confirm() {},
+    renewIf: async () => undefined,
+    async end() {}
   }
+}
 
-  /** @returns undefined while the store is away and gives no tickets */
-  async function offer(uuid: string, last: unknown): Promise<TicketClaim | undefined> {
-    if (!required && monotonic() < restsUntil) return undefined
-    const claim = attempt(uuid, last)
-    try {
-      return await (required ? claim : inTime(claim))
-    } catch (error) {
-      if (required) throw error
-      restsUntil = monotonic() + REST_MS
-      warn(error as Error)
-      // A ticket that comes late is given back, or others would wait until its lease ends.
-      claim.then((late) => (late.done ? end(uuid, late.version) : undefined)).catch(() => {})
-      return undefined
+/** A ticket that has been taken, and that is renewed until its save ends. */
+function sharedTicket(
+  context: TicketContext,
+  uuid: string,
+  version: string,
+  sentAt: number,
+  isOutdated: boolean
+): Ticket {
+  const { leaseMs, monotonic } = context
+  const held: HeldTicket = { uuid, version, leaseEnds: sentAt + leaseMs, isLost: false }
+  const renewal = setInterval(() => renew(context, held), leaseMs / 3).unref()
+  return {
+    isShared: true,
+    isOutdated,
+    confirm() {
+      if (held.isLost || monotonic() >= held.leaseEnds) throw lostTurn()
+    },
+    renewIf: (checks) => renewIf(context, held, checks),
+    async end(isSettled) {
+      clearInterval(renewal)
+      const ended = isSettled ? giveBack(context, uuid, version) : settle(context, held)
+      await ended.catch(() => {})
     }
   }
+}
 
-  /** @param last the version of the ticket that was in the way before */
-  async function attempt(uuid: string, last: unknown): Promise<TicketClaim> {
-    await ready()
-    const version = nextVersion(last)
-    const isFree = condition(isTurnFree, {
-      ':now': Math.floor(now()),
-      ':version': version,
-      ':number': 'N',
-      ':string': 'S'
-    })
-    const claim = await table.claim(leasedRecord(uuid, version, leaseMs), isFree, 'ALL_OLD')
-    const ticket = claim.done ? undefined : claim.inTheWay
-    if (!ticket || !isLeaseOver(ticket, LEASE_MS)) return { ...claim, version }
-    // Free, but of a clock that is ahead of this one.
-    const { version: other, leaseUntil } = ticket
-    const next = nextVersion(other)
-    const isSame = condition(isSameTicket, { ':version': other, ':leaseUntil': leaseUntil })
-    return {
-      ...(await table.claim(leasedRecord(uuid, next, leaseMs), isSame, 'ALL_OLD')),
-      version: next
-    }
+async function renew(context: TicketContext, held: HeldTicket): Promise<void> {
+  const { table, monotonic, leaseMs } = context
+  const { uuid, version } = held
+  const renewedAt = monotonic()
+  const item = ticketItem(context, uuid, version, leaseMs)
+  const result = await table.put(item, isOfVersion(version)).catch(() => undefined)
+  if (result?.done) held.leaseEnds = renewedAt + leaseMs
+  else held.isLost ||= result !== undefined
+}
+
+/** Renews a ticket in one transaction with checks of other records: see `Ticket.renewIf`. */
+async function renewIf(
+  context: TicketContext,
+  held: HeldTicket,
+  checks: LockCheck[]
+): Promise<Item[] | undefined> {
+  if (context.hasTransactions === false) return undefined
+  const { table, monotonic, leaseMs } = context
+  const { uuid, version } = held
+  const renewedAt = monotonic()
+  const item = ticketItem(context, uuid, version, leaseMs)
+  const result = await table.putIf(item, isOfVersion(version), checks)
+  noteTransactions(context, 'unsupported' in result ? result.unsupported : undefined)
+  if ('unsupported' in result) return undefined
+  if (result.done) {
+    held.leaseEnds = renewedAt + leaseMs
+    return []
   }
+  if (!result.isReplaced) return result.unmet
+  held.isLost = true
+  throw lostTurn()
+}
 
-  function hold(uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
-    let leaseEnds = sentAt + leaseMs
-    let isLost = false
-    const renewal = setInterval(async () => {
-      const renewedAt = monotonic()
-      const result = await table
-        .put(leasedRecord(uuid, version, leaseMs), isOfVersion(version))
-        .catch(() => undefined)
-      if (result?.done) leaseEnds = renewedAt + leaseMs
-      else isLost ||= result !== undefined
-    }, leaseMs / 3).unref()
+function noteTransactions(context: TicketContext, refusal: Error | undefined): void {
+  const isSupported = refusal === undefined
+  if (context.hasTransactions !== isSupported) context.onTransactions(refusal)
+  context.hasTransactions = isSupported
+}
 
-    return {
-      isShared: true,
-      isOutdated,
-      confirm() {
-        if (isLost || monotonic() >= leaseEnds) throw lostTurn()
-      },
-      async renewIf(checks) {
-        if (hasTransactions === false) return undefined
-        const renewedAt = monotonic()
-        const result = await table.putIf(
-          leasedRecord(uuid, version, leaseMs),
-          isOfVersion(version),
-          checks
-        )
-        learn('unsupported' in result ? result.unsupported : undefined)
-        if ('unsupported' in result) return undefined
-        if (result.done) {
-          leaseEnds = renewedAt + leaseMs
-          return []
-        }
-        if (!result.isReplaced) return result.unmet
-        isLost = true
-        throw lostTurn()
-      },
-      async end(isSettled) {
-        clearInterval(renewal)
-        await (
-          isSettled
-            ? end(uuid, version)
-            : table.put(leasedRecord(uuid, version, SETTLE_MS), isOfVersion(version))
-        ).catch(() => {})
-      }
-    }
-  }
+async function giveBack(context: TicketContext, uuid: string, version: string): Promise<unknown> {
+  const item = ticketItem(context, uuid, context.nextVersion(), 0)
+  return context.table.put(item, isOfVersion(version))
+}
 
-  function learn(refusal: Error | undefined): void {
-    const isSupported = refusal === undefined
-    if (hasTransactions !== isSupported) onTransactions(refusal)
-    hasTransactions = isSupported
-  }
-
-  /** The record while its holder saves. */
-  function leasedRecord(uuid: string, version: string, ms: number) {
-    return recordOf(uuid, version, { leaseUntil: Math.ceil(now()) + ms })
-  }
-
-  /** Gives a ticket back, and notes when. */
-  async function end(uuid: string, version: string): Promise<unknown> {
-    return table.put(
-      recordOf(uuid, nextVersion(), { leaseUntil: 0, endedAt: Math.ceil(now()) }),
-      isOfVersion(version)
-    )
-  }
-
-  function recordOf<Times>(uuid: string, version: string, times: Times) {
-    const revision = revisions?.of(uuid)
-    return {
-      ...keyOf(uuid),
-      version,
-      ...times,
-      removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS,
-      ...(revision !== undefined && { revision })
-    }
-  }
-
-  async function isHeld(uuid: string): Promise<boolean> {
-    await ready()
-    const ticket = await table.get(keyOf(uuid))
-    return ticket !== undefined && !isLeaseOver(ticket, LEASE_MS)
-  }
-
-  return { now, take, isHeld }
+/** Keeps the others away for as long as Drupal may still be saving. */
+async function settle(context: TicketContext, { uuid, version }: HeldTicket): Promise<unknown> {
+  const item = ticketItem(context, uuid, version, SETTLE_MS)
+  return context.table.put(item, isOfVersion(version))
 }
 
 /** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
