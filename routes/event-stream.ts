@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
-import type { Watcher } from '../lib/locks/feed.ts'
+import type { Watcher } from '../lib/locks/watcher.ts'
 import { Petition, Presence } from '../lib/locks/schemas.ts'
 
 /** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */

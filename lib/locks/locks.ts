@@ -19,7 +19,8 @@ import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
 import { viewOf, type LocksAndSigns } from './feed-events.ts'
-import { createFeed, type FeedOptions } from './feed.ts'
+import type { FeedOptions } from './feed-context.ts'
+import { createFeed } from './feed.ts'
 import { storedAgain } from './item.ts'
 import type {
   AcquiredOutcome,

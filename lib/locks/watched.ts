@@ -48,211 +48,294 @@ export interface WatchedDeps {
   pollMs?: number
 }
 
+/** One entity that is watched: what a feed shows of it, what it has heard, and when it reads again. */
+interface WatchedContext extends Required<WatchedDeps> {
+  entity: Entity
+  /** Called after every change. */
+  wakes: Set<() => void>
+  /** The locks and signs that are shown; undefined before the first read. */
+  state: State | undefined
+  /** Whether the store does not answer, so that the state may be out of date. */
+  isStale: boolean
+  /** The signs that the last read has found, and that have not ended since. */
+  signs: Sign[]
+  /** The changes heard of since the present read began, which may have missed them. */
+  news: Map<string, LockView | undefined>
+  /** When the newest write of each field ended, of those that notices have told. */
+  writtenAt: Map<string, number>
+  /** How many writes of this instance are under way. */
+  writes: number
+  /** How many changes of fields there were while writes of this instance were under way. */
+  changes: number
+  /** Which of these changes was the last of each field. */
+  lastChanges: Map<string, number>
+  /** When the entity last had locks, or got a watcher. */
+  activeAt: number
+  /** When its locks, or signs, last changed. */
+  changedAt: number
+  /** When the newest read began, by the table's clock. */
+  readAt: number
+  /** The same by this machine's monotonic clock. */
+  begunAt: number
+  /** The read that is under way, and the one that follows it. */
+  reading: Promise<void> | undefined
+  nextRead: Promise<void> | undefined
+  /** The next read of the polling. */
+  pollTimer: NodeJS.Timeout | undefined
+  /** The next read that a write or a notice asks for, and when it is due. */
+  soonTimer: NodeJS.Timeout | undefined
+  soonAt: number
+  /** The read once the next lease, or sign, is over. */
+  endTimer: NodeJS.Timeout | undefined
+  /** While the store does not answer: hides what is over. */
+  staleTimer: NodeJS.Timeout | undefined
+  isClosed: boolean
+}
+
 export type WatchedEntity = ReturnType<typeof createWatched>
 
-/** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
+/** An entity, whoever watches it: one request reads it at a time, again and again until it is closed. */
 export function createWatched(
   entity: Entity,
   { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps
 ) {
-  /** Called after every change. */
-  const wakes = new Set<() => void>()
-  /** The changes heard of since the present read began, which may have missed them. */
-  const news = new Map<string, LockView | undefined>()
-  /** When the newest write of each field ended, of those that notices have told. */
-  const writtenAt = new Map<string, number>()
-  /** Which change of the entity was the last of each field, as long as a write of this instance is under way. */
-  const lastChanges = new Map<string, number>()
-  let changes = 0
-  let writes = 0
-  let state: State | undefined
-  /** The signs that the last read has found, and that have not ended since. */
-  let signs: Sign[] = []
-  let isStale = false
-  let activeAt = performance.now()
-  let changedAt = -Infinity
-  let reading: Promise<void> | undefined
-  let nextRead: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let recheck: NodeJS.Timeout | undefined
-  let recheckAt = 0
-  let endTimer: NodeJS.Timeout | undefined
-  /** When the newest read began, by the table's clock and by this machine's. */
-  let readAt = -Infinity
-  let begunAt = -Infinity
-  let expiry: NodeJS.Timeout | undefined
-  let isClosed = false
-
-  /** Reads what is there from now on: a read that is under way may have missed what was just written. */
-  function refresh(): Promise<void> {
-    if (!reading) return begin()
-    nextRead ??= reading.then(follow, follow)
-    return nextRead
+  const watched: WatchedContext = {
+    entity,
+    read,
+    intervalMs,
+    onFailure,
+    isOver,
+    now,
+    pollMs,
+    wakes: new Set(),
+    state: undefined,
+    isStale: false,
+    signs: [],
+    news: new Map(),
+    writtenAt: new Map(),
+    writes: 0,
+    changes: 0,
+    lastChanges: new Map(),
+    activeAt: performance.now(),
+    changedAt: -Infinity,
+    readAt: -Infinity,
+    begunAt: -Infinity,
+    reading: undefined,
+    nextRead: undefined,
+    pollTimer: undefined,
+    soonTimer: undefined,
+    soonAt: 0,
+    endTimer: undefined,
+    staleTimer: undefined,
+    isClosed: false
   }
-
-  function follow(): Promise<void> {
-    nextRead = undefined
-    return reading ?? begin()
-  }
-
-  function begin(): Promise<void> {
-    clearTimeout(timer)
-    clearTimeout(recheck)
-    recheck = undefined
-    readAt = now()
-    begunAt = performance.now()
-    reading = load()
-    return reading
-  }
-
-  async function load(): Promise<void> {
-    const first = !state
-    let pause = RETRY_MS
-    news.clear()
-    for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
-    try {
-      const items = await read(entity)
-      clearTimeout(expiry)
-      signs = items.filter(isSign)
-      setState(withChanges(locksIn(entity, items), news), false)
-      planEnd()
-      pause = 0
-    } catch (error) {
-      lose()
-      throw error
-    } finally {
-      reading = undefined
-      // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
-      if (!isClosed) {
-        timer = setTimeout(
-          poke,
-          Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1))
-        )
-      }
-    }
-  }
-
-  function setState(locks: State['locks'] | undefined, stale: boolean): void {
-    const next = locks && nextState(entity, locks, signs, state)
-    if (next === state && stale === isStale) return
-    if (state?.locks.size) activeAt = performance.now()
-    if (state && next !== state) changedAt = performance.now()
-    if (state && next && writes > 0) {
-      for (const field of changedFields(state.locks, next.locks)) lastChanges.set(field, ++changes)
-    }
-    state = next
-    isStale = stale
-    for (const wake of wakes) wake()
-  }
-
-  /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
-  function lose(): void {
-    if (isClosed) return
-    const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
-    signs = signs.filter(({ until }) => until * 1000 > now())
-    setState(locks, true)
-    const end = nextEnd(locks, signs)
-    clearTimeout(expiry)
-    if (end !== undefined) expiry = setTimeout(lose, Math.min(LOOK_MS, end * 1000 - now()))
-  }
-
-  /**
-   * Call this before a write, and the function that it returns after it, with the new state of the fields. It does not tell a
-   * field that has changed since the write began: the order of the two is unknown, so the next read decides.
-   */
-  function writing(): (left?: Changes) => void {
-    const [began, isKnown] = [changes, state !== undefined]
-    writes++
-    return (result) => {
-      if (result && isKnown && state) {
-        for (const [field, lock] of result) {
-          if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
-        }
-        setState(withChanges(state.locks, news), isStale)
-      }
-      if (--writes === 0) lastChanges.clear()
-      if (result && !isClosed) soon(0)
-    }
-  }
-
-  /**
-   * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out of order, a read decides
-   * soon.
-   */
-  function hear(notice: LockNotice): void {
-    const { began, ended, isSure } = notice
-    if (ended < readAt - SPREAD_MS) return
-    const changes = changesIn(notice)
-    let isPlain = isSure && ended <= now() + SPREAD_MS && writtenAt.size + changes.size <= TOLD_MAX
-    if (isPlain) {
-      for (const [field, lock] of changes) {
-        const last = writtenAt.get(field) ?? -Infinity
-        if (began <= last + SPREAD_MS) isPlain = false
-        if (ended < last || isSince(state?.locks.get(field)?.version, ended)) continue
-        writtenAt.set(field, ended)
-        news.set(field, lock)
-      }
-      if (state) setState(withChanges(state.locks, news), isStale)
-      planEnd()
-    }
-    if (!isPlain) soon(0)
-  }
-
-  /** Reads within a time, but not more often than every `pollMs`, and not before what is under way has ended. */
-  function soon(ms: number): void {
-    const at = Math.max(performance.now() + ms, begunAt + pollMs)
-    if (recheck && at >= recheckAt) return
-    clearTimeout(recheck)
-    if (at <= performance.now()) return poke()
-    recheckAt = at
-    recheck = setTimeout(poke, Math.max(0, at - performance.now()))
-  }
-
-  /** Reads once the next lease, or sign, is over, which nobody writes. */
-  function planEnd(): void {
-    clearTimeout(endTimer)
-    const end = nextEnd(state?.locks, signs)
-    if (end !== undefined && !isStale && !isClosed) {
-      endTimer = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
-    }
-  }
-
-  /** Reads soon; nobody waits for it. */
-  function poke(): void {
-    refresh().catch(onFailure)
-  }
-
-  /** Somebody new watches: for a while this entity is read as one of which news is expected. */
-  function freshen(): void {
-    activeAt = performance.now()
-  }
-
-  function urgency(): Urgency {
-    if (state?.locks.size) return performance.now() - changedAt < FRESH_MS ? 'busy' : 'occupied'
-    return performance.now() - activeAt < FRESH_MS ? 'fresh' : 'idle'
-  }
-
-  function close(): void {
-    isClosed = true
-    clearTimeout(timer)
-    clearTimeout(recheck)
-    clearTimeout(endTimer)
-    clearTimeout(expiry)
-  }
-
   return {
-    wakes,
-    state: () => state,
-    isStale: () => isStale,
-    urgency,
-    freshen,
-    refresh,
-    writing,
-    hear,
-    soon,
-    poke,
-    close
+    wakes: watched.wakes,
+    state: () => watched.state,
+    isStale: () => watched.isStale,
+    urgency: () => urgencyOf(watched),
+    freshen: () => freshen(watched),
+    refresh: () => refresh(watched),
+    writing: () => beginWrite(watched),
+    hear: (notice: LockNotice) => hearWrite(watched, notice),
+    soon: (ms: number) => readSoon(watched, ms),
+    poke: () => poke(watched),
+    close: () => closeWatched(watched)
   }
+}
+
+/** Reads the entity as it is from now on: a read that is under way may have missed the last write. */
+function refresh(watched: WatchedContext): Promise<void> {
+  if (!watched.reading) return beginRead(watched)
+  watched.nextRead ??= watched.reading.then(
+    () => follow(watched),
+    () => follow(watched)
+  )
+  return watched.nextRead
+}
+
+function follow(watched: WatchedContext): Promise<void> {
+  watched.nextRead = undefined
+  return watched.reading ?? beginRead(watched)
+}
+
+function beginRead(watched: WatchedContext): Promise<void> {
+  clearTimeout(watched.pollTimer)
+  clearTimeout(watched.soonTimer)
+  watched.soonTimer = undefined
+  watched.readAt = watched.now()
+  watched.begunAt = performance.now()
+  watched.reading = load(watched)
+  return watched.reading
+}
+
+async function load(watched: WatchedContext): Promise<void> {
+  const isFirst = !watched.state
+  let isRead = false
+  watched.news.clear()
+  forgetOldNotices(watched)
+  try {
+    const items = await watched.read(watched.entity)
+    clearTimeout(watched.staleTimer)
+    watched.signs = items.filter(isSign)
+    setState(watched, withChanges(locksIn(watched.entity, items), watched.news), false)
+    planEnd(watched)
+    isRead = true
+  } catch (error) {
+    showStale(watched)
+    throw error
+  } finally {
+    watched.reading = undefined
+    if (!watched.isClosed) planPoll(watched, isRead ? 0 : RETRY_MS, isFirst)
+  }
+}
+
+/** Forgets the notices of writes that the read which begins must find. */
+function forgetOldNotices({ writtenAt, readAt }: WatchedContext): void {
+  for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
+}
+
+/**
+ * Plans the next read of the polling. The one after the first read comes sooner, at random: otherwise all entities that were
+ * opened at once would be read at once, again and again.
+ */
+function planPoll(watched: WatchedContext, leastMs: number, isFirst: boolean): void {
+  const intervalMs = watched.intervalMs(urgencyOf(watched)) * (isFirst ? Math.random() : 1)
+  watched.pollTimer = setTimeout(() => poke(watched), Math.max(leastMs, intervalMs))
+}
+
+function setState(
+  watched: WatchedContext,
+  locks: State['locks'] | undefined,
+  isStale: boolean
+): void {
+  const { state } = watched
+  const next = locks && nextState(watched.entity, locks, watched.signs, state)
+  if (next === state && isStale === watched.isStale) return
+  if (state?.locks.size) watched.activeAt = performance.now()
+  if (state && next !== state) watched.changedAt = performance.now()
+  if (state && next && watched.writes > 0) {
+    for (const field of changedFields(state.locks, next.locks)) {
+      watched.lastChanges.set(field, ++watched.changes)
+    }
+  }
+  watched.state = next
+  watched.isStale = isStale
+  for (const wake of watched.wakes) wake()
+}
+
+/** The store does not answer: shows the last state as stale, and each lock only until its lease is over. */
+function showStale(watched: WatchedContext): void {
+  if (watched.isClosed) return
+  const { state, isOver, now } = watched
+  const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
+  watched.signs = watched.signs.filter(({ until }) => until * 1000 > now())
+  setState(watched, locks, true)
+  const end = nextEnd(locks, watched.signs)
+  clearTimeout(watched.staleTimer)
+  if (end === undefined) return
+  watched.staleTimer = setTimeout(() => showStale(watched), Math.min(LOOK_MS, end * 1000 - now()))
+}
+
+/**
+ * Call this before a write, and the function that it returns after it, with the new state of the fields. It does not tell a
+ * field that has changed since the write began: the order of the two is unknown, so the next read decides.
+ */
+function beginWrite(watched: WatchedContext): (changes?: Changes) => void {
+  const began = watched.changes
+  const wasRead = watched.state !== undefined
+  watched.writes++
+  return (changes) => {
+    if (changes && wasRead && watched.state) {
+      for (const [field, lock] of changes) {
+        const lastChange = watched.lastChanges.get(field) ?? 0
+        if (lastChange <= began) watched.news.set(field, lock)
+      }
+      setState(watched, withChanges(watched.state.locks, watched.news), watched.isStale)
+    }
+    watched.writes--
+    if (watched.writes === 0) watched.lastChanges.clear()
+    if (changes && !watched.isClosed) readSoon(watched, 0)
+  }
+}
+
+/**
+ * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out of order, a read decides
+ * soon.
+ */
+function hearWrite(watched: WatchedContext, notice: LockNotice): void {
+  const { ended, isSure } = notice
+  const { now, readAt, writtenAt } = watched
+  if (ended < readAt - SPREAD_MS) return
+  const changes = changesIn(notice)
+  const isTaken = isSure && ended <= now() + SPREAD_MS && writtenAt.size + changes.size <= TOLD_MAX
+  if (!isTaken) return readSoon(watched, 0)
+  const isInOrder = takeChanges(watched, changes, notice)
+  if (watched.state) {
+    setState(watched, withChanges(watched.state.locks, watched.news), watched.isStale)
+  }
+  planEnd(watched)
+  if (!isInOrder) readSoon(watched, 0)
+}
+
+/** Takes in the changes of a notice. @returns whether all are known to be later than what was told before */
+function takeChanges(
+  { state, news, writtenAt }: WatchedContext,
+  changes: Changes,
+  { began, ended }: LockNotice
+): boolean {
+  let isInOrder = true
+  for (const [field, lock] of changes) {
+    const last = writtenAt.get(field) ?? -Infinity
+    if (began <= last + SPREAD_MS) isInOrder = false
+    if (ended < last || isSince(state?.locks.get(field)?.version, ended)) continue
+    writtenAt.set(field, ended)
+    news.set(field, lock)
+  }
+  return isInOrder
+}
+
+/** Reads within a time, but not more often than every `pollMs`, and not before the read that is under way has ended. */
+function readSoon(watched: WatchedContext, ms: number): void {
+  const at = Math.max(performance.now() + ms, watched.begunAt + watched.pollMs)
+  if (watched.soonTimer && at >= watched.soonAt) return
+  clearTimeout(watched.soonTimer)
+  if (at <= performance.now()) return poke(watched)
+  watched.soonAt = at
+  watched.soonTimer = setTimeout(() => poke(watched), Math.max(0, at - performance.now()))
+}
+
+/** Reads once the next lease, or sign, is over: nobody writes that. */
+function planEnd(watched: WatchedContext): void {
+  clearTimeout(watched.endTimer)
+  const end = nextEnd(watched.state?.locks, watched.signs)
+  if (end === undefined || watched.isStale || watched.isClosed) return
+  const ms = Math.max(0, Math.min(LOOK_MS, end * 1000 - watched.now()))
+  watched.endTimer = setTimeout(() => readSoon(watched, 0), ms)
+}
+
+/** Reads; nobody waits for it. */
+function poke(watched: WatchedContext): void {
+  refresh(watched).catch(watched.onFailure)
+}
+
+/** Somebody new watches: for a while this entity is read as one of which news is expected. */
+function freshen(watched: WatchedContext): void {
+  watched.activeAt = performance.now()
+}
+
+function urgencyOf({ state, activeAt, changedAt }: WatchedContext): Urgency {
+  const now = performance.now()
+  if (state?.locks.size) return now - changedAt < FRESH_MS ? 'busy' : 'occupied'
+  return now - activeAt < FRESH_MS ? 'fresh' : 'idle'
+}
+
+function closeWatched(watched: WatchedContext): void {
+  watched.isClosed = true
+  clearTimeout(watched.pollTimer)
+  clearTimeout(watched.soonTimer)
+  clearTimeout(watched.endTimer)
+  clearTimeout(watched.staleTimer)
 }
 
 /** When the first of some leases and signs is over, in seconds since 1970. */
