@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
-import { readSources } from '../lib/desk/sources.ts'
+import { readSources } from '../packages/desk/server/sources.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }

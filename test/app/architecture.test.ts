@@ -16,10 +16,10 @@ const MAY_NAME_DRUPALS =
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
 const FLOORS = [
-  /^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/,
+  /^(?:packages\/(?:desk\/page|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/,
   /^server\.ts$/,
   /^app\.ts$/,
-  /^(?:plugins|routes)\//,
+  /^(?:plugins|routes|packages\/desk\/server)\//,
   /^config\//,
   /^(?:lib|packages\/client)\//
 ]
@@ -50,11 +50,21 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [
-    /^packages\/desk\//,
-    /^(?!packages\/(?:desk|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
+    /^packages\/desk\/page\//,
+    /^(?!packages\/(?:desk\/page|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
     'the desk is a client like any other'
   ],
-  [/^(?!packages\/desk\/|test\/)/, /^packages\/desk\//, 'the service serves the desk and knows nothing of it'],
+  [
+    /^packages\/desk\/server\//,
+    /^(?!packages\/desk\/server\/|(?:lib|config|routes)\/|node:|fastify$|@fastify\/type-provider-typebox$|@sinclair\/typebox$|esbuild$|negotiator$)/,
+    'the server half of the desk is routes, and the build of its page'
+  ],
+  [
+    /^(?!packages\/desk\/|test\/|plugins\/desk\.ts$)/,
+    /^packages\/desk\//,
+    'the service loads the desk at one place, and knows nothing of it'
+  ],
+  [/^plugins\/desk\.ts$/, /^packages\/desk\/(?!server\/desk\.ts$)/, 'the service loads the plugin of the desk alone'],
   [
     /^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/,
     /^(?:packages\/drupal-stand-in|dev)\//,
@@ -277,17 +287,36 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'
     ],
     [
-      'packages/desk/x.ts',
-      "import { etagOf } from '../../lib/locks/etag.ts'",
-      'packages/desk/x.ts imports lib/locks/etag.ts: the desk is a client'
+      'packages/desk/page/x.ts',
+      "import { etagOf } from '../../../lib/locks/etag.ts'",
+      'packages/desk/page/x.ts imports lib/locks/etag.ts: the desk is a client'
     ],
-    ['packages/desk/x.ts', "import { randomUUID } from 'node:crypto'", 'packages/desk/x.ts imports node:crypto: the desk is a client'],
+    [
+      'packages/desk/page/x.ts',
+      "import { randomUUID } from 'node:crypto'",
+      'packages/desk/page/x.ts imports node:crypto: the desk is a client'
+    ],
     [
       'routes/x.ts',
-      "import { listAddress } from '../packages/desk/address.ts'",
-      'routes/x.ts imports packages/desk/address.ts: the service serves the desk'
+      "import { listAddress } from '../packages/desk/page/address.ts'",
+      'routes/x.ts imports packages/desk/page/address.ts: the service loads the desk at one place'
     ],
-    ['packages/desk/x.ts', "const field = 'field_publisher_x'", "packages/desk/x.ts has Drupal's own name field_publisher"],
+    [
+      'plugins/desk.ts',
+      "import { readSources } from '../packages/desk/server/sources.ts'",
+      'plugins/desk.ts imports packages/desk/server/sources.ts: the service loads the plugin of the desk alone'
+    ],
+    [
+      'packages/desk/server/x.ts',
+      "import answer from '../../../plugins/errors.ts'",
+      'packages/desk/server/x.ts imports plugins/errors.ts: the server half of the desk is routes'
+    ],
+    [
+      'packages/desk/server/x.ts',
+      "import { listAddress } from '../page/address.ts'",
+      'packages/desk/server/x.ts imports packages/desk/page/address.ts: the server half of the desk is routes'
+    ],
+    ['packages/desk/page/x.ts', "const field = 'field_publisher_x'", "packages/desk/page/x.ts has Drupal's own name field_publisher"],
     [
       'packages/client/src/x.ts',
       "import { failures } from '../../../lib/errors.ts'",
@@ -357,13 +386,13 @@ t.test('what the rules allow passes', async (t) => {
       'packages/client/src/x.ts',
       "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"
     ],
-    ['packages/desk/x.ts', 'export interface Placement { id: string }'],
+    ['packages/desk/page/x.ts', 'export interface Placement { id: string }'],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../drupal/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
     [
-      'packages/desk/x.ts',
-      "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { diffArrays } from 'diff'\nimport { EditorView } from 'prosemirror-view'\nimport { createClient } from '../client/src/client.ts'"
+      'packages/desk/page/x.ts',
+      "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { diffArrays } from 'diff'\nimport { EditorView } from 'prosemirror-view'\nimport { createClient } from '../../client/src/client.ts'"
     ]
   ]
   for (const [path, text] of fine) t.strictSame(violations(new Map([...house, [path, text]]), [path]), [], path)

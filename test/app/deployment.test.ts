@@ -397,8 +397,8 @@ t.test('the image has what production needs, and no more', async (t) => {
     'config/content-model.json',
     'config/content-model.schema.json',
     'lib/locks/locks.ts',
-    'packages/desk/index.html',
-    'packages/desk/main.ts',
+    'packages/desk/page/index.html',
+    'packages/desk/page/main.ts',
     'packages/client/src/client.ts'
   ]) {
     t.ok(files.includes(needed), needed)

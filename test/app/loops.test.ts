@@ -30,10 +30,10 @@ const SHRINKING = new Set([
   // Joins the write that is under way, and makes the next one of all that waits.
   'packages/client/src/held.ts flush',
   // Only where somebody else has read or saved the edition meanwhile.
-  'packages/desk/edition.ts load',
-  'packages/desk/finder.ts ask',
-  'packages/desk/journal-titles.ts look',
-  'packages/desk/order.ts flush'
+  'packages/desk/page/edition.ts load',
+  'packages/desk/page/finder.ts ask',
+  'packages/desk/page/journal-titles.ts look',
+  'packages/desk/page/order.ts flush'
 ])
 const PAUSE = /await (?:\w+\.)?(?:pause|wait|sleep)\(/
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createChoices } from '../../packages/desk/choices.ts'
-import type { OrderDifference } from '../../packages/desk/difference.ts'
+import { createChoices } from '../../packages/desk/page/choices.ts'
+import type { OrderDifference } from '../../packages/desk/page/difference.ts'
 
 const line = { kind: 'line', name: 'title' } as const
 

@@ -1,8 +1,8 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { closingWords, createClosing } from '../../packages/desk/closing.ts'
-import type { Edition, Model } from '../../packages/desk/settings.ts'
+import { closingWords, createClosing } from '../../packages/desk/page/closing.ts'
+import type { Edition, Model } from '../../packages/desk/page/settings.ts'
 import { QuoinError, type Finding, type ReadReadiness } from '../../packages/client/src/client.ts'
 import { contentModel } from '#lib/editions/model.ts'
 

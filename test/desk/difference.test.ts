@@ -7,7 +7,7 @@ import {
   orderDifference,
   wholeDifference,
   type OrderDifference
-} from '../../packages/desk/difference.ts'
+} from '../../packages/desk/page/difference.ts'
 import fc from '../fixtures/property.ts'
 
 const orders = fc.uniqueArray(fc.integer({ min: 1, max: 12 }).map(String))

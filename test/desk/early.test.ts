@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearer, TOKEN, tokenOfTab, withAnswers } from '../../packages/desk/early-answers.ts'
+import { bearer, TOKEN, tokenOfTab, withAnswers } from '../../packages/desk/page/early-answers.ts'
 
 t.test('what the page has asked for early is handed out once, and asked for again where it failed', async (t) => {
   const asked: Array<[unknown, boolean]> = []

@@ -1,8 +1,8 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createField, type Displacement } from '../../packages/desk/field.ts'
-import type { Kind } from '../../packages/desk/fields.ts'
+import { createField, type Displacement } from '../../packages/desk/page/field.ts'
+import type { Kind } from '../../packages/desk/page/fields.ts'
 import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../packages/client/src/client.ts'
 
 const BEN: Holder = { fieldName: 'title', timestamp: 5, userData: { uid: 'ben', name: 'Ben' } }

@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createFinder, type Looks } from '../../packages/desk/finder.ts'
+import { createFinder, type Looks } from '../../packages/desk/page/finder.ts'
 import { QuoinError, type Client, type Page, type Search } from '../../packages/client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })

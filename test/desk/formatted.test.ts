@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Slice } from 'prosemirror-model'
 import fc from '../fixtures/property.ts'
-import { isAddress, linesOf, openText, pastedOf, schema, write } from '../../packages/desk/formatted.ts'
-import { decode, essence, NotKept, tokensOf, type Reason } from '../../packages/desk/markup.ts'
+import { isAddress, linesOf, openText, pastedOf, schema, write } from '../../packages/desk/page/formatted.ts'
+import { decode, essence, NotKept, tokensOf, type Reason } from '../../packages/desk/page/markup.ts'
 
 /** A text as the editor writes it that has opened it. */
 function again(source: string): string {

@@ -2,10 +2,10 @@ import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { QuoinError, type ErrorCode, type JournalEntry, type JournalPage } from '../../packages/client/src/client.ts'
-import { createJournal, wordsOfValue, type JournalDeps } from '../../packages/desk/journal.ts'
-import { createJournalDoor, type JournalPanel } from '../../packages/desk/journal-door.ts'
-import type { Shape } from '../../packages/desk/fields.ts'
-import type { Edition, Item } from '../../packages/desk/settings.ts'
+import { createJournal, wordsOfValue, type JournalDeps } from '../../packages/desk/page/journal.ts'
+import { createJournalDoor, type JournalPanel } from '../../packages/desk/page/journal-door.ts'
+import type { Shape } from '../../packages/desk/page/fields.ts'
+import type { Edition, Item } from '../../packages/desk/page/settings.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())

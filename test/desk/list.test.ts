@@ -3,9 +3,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { QuoinError, type Client, type Listener, type LockView, type Page, type Search } from '../../packages/client/src/client.ts'
 import { contentModel } from '#lib/editions/model.ts'
-import { placeOf, type Query } from '../../packages/desk/address.ts'
-import { createList } from '../../packages/desk/list.ts'
-import type { Edition, Model } from '../../packages/desk/settings.ts'
+import { placeOf, type Query } from '../../packages/desk/page/address.ts'
+import { createList } from '../../packages/desk/page/list.ts'
+import type { Edition, Model } from '../../packages/desk/page/settings.ts'
 
 mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
 t.teardown(() => mock.timers.reset())

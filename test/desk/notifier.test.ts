@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createNotifier, type NotificationClass } from '../../packages/desk/notifier.ts'
+import { createNotifier, type NotificationClass } from '../../packages/desk/page/notifier.ts'
 
 /** A browser's notifications, and what was shown. */
 function browser(permission: NotificationClass['permission'], isPhone = false) {

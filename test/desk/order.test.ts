@@ -1,9 +1,9 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { apply } from '../../packages/desk/operations.ts'
-import { createOrder } from '../../packages/desk/order.ts'
-import type { Item } from '../../packages/desk/settings.ts'
+import { apply } from '../../packages/desk/page/operations.ts'
+import { createOrder } from '../../packages/desk/page/order.ts'
+import type { Item } from '../../packages/desk/page/settings.ts'
 import { QuoinError, type OrderOperation } from '../../packages/client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })

@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createPetitions, outlive } from '../../packages/desk/petitions.ts'
+import { createPetitions, outlive } from '../../packages/desk/page/petitions.ts'
 import { QuoinError, type LockView, type Petition } from '../../packages/client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout', 'Date'] })

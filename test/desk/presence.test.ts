@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createPresence } from '../../packages/desk/presence.ts'
+import { createPresence } from '../../packages/desk/page/presence.ts'
 import { QuoinError, type LockView, type Presence } from '../../packages/client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })

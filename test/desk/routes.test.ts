@@ -10,18 +10,18 @@ import { createListLooks } from '#lib/editions/lookup/list-looks.ts'
 import { createSamples } from '#lib/editions/lookup/samples.ts'
 import type { EditionJson } from '#lib/editions/translate/edition-json.ts'
 import type { LoadedEdition } from '#lib/editions/translate/read.ts'
-import { readSources } from '#lib/desk/sources.ts'
+import { readSources } from '../../packages/desk/server/sources.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import type { Load } from '#lib/editions/lookup/finder.ts'
 import type { Jsonapi } from '#lib/drupal/client.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
-import { de } from '../../packages/desk/texts-de.ts'
-import { en } from '../../packages/desk/texts-en.ts'
-import { fr } from '../../packages/desk/texts-fr.ts'
-import { de as hereDe } from '../../packages/desk/texts-journal-de.ts'
-import { en as hereEn } from '../../packages/desk/texts-journal-en.ts'
-import { fr as hereFr } from '../../packages/desk/texts-journal-fr.ts'
+import { de } from '../../packages/desk/page/texts-de.ts'
+import { en } from '../../packages/desk/page/texts-en.ts'
+import { fr } from '../../packages/desk/page/texts-fr.ts'
+import { de as hereDe } from '../../packages/desk/page/texts-journal-de.ts'
+import { en as hereEn } from '../../packages/desk/page/texts-journal-en.ts'
+import { fr as hereFr } from '../../packages/desk/page/texts-journal-fr.ts'
 import { open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 
@@ -61,7 +61,7 @@ t.test('the page may load nothing but its own files and the covers of the CMS, a
     /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:/,
     'no other inline scripts, no styles, no other hosts'
   )
-  for (const path of globSync('packages/desk/*.ts', { cwd: ROOT })) {
+  for (const path of globSync('packages/desk/page/*.ts', { cwd: ROOT })) {
     t.notMatch(readFileSync(join(ROOT, path), 'utf8'), /\sstyle="|\bunsafeHTML\b|\.innerHTML\b|https?:\/\//, path)
   }
 })
@@ -101,7 +101,7 @@ t.test('the page is one script and one style sheet, small and for ever', async (
   t.ok(bytes < 60 * 1024 && page.rawPayload.length < 4096)
   for (const one of ['@license', 'Lucide Icons and Contributors']) t.match(script[1], one, 'whose code it is')
   const symbols = new Set([...script[1].matchAll(/<symbol id="icon-([^"]+)"/g)].map(([, id]) => id))
-  const used = globSync('packages/desk/*.ts', { cwd: ROOT }).flatMap((path) =>
+  const used = globSync('packages/desk/page/*.ts', { cwd: ROOT }).flatMap((path) =>
     [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\bicon\('([^']+)'\)/g)].map(([, name]) => name)
   )
   t.ok(used.length > 10)

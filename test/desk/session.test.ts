@@ -1,13 +1,13 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createSession } from '../../packages/desk/edition.ts'
-import { apply } from '../../packages/desk/operations.ts'
-import type { JournalDeps } from '../../packages/desk/journal.ts'
-import { createDraftStorage, isAtRisk, type TextStorage } from '../../packages/desk/drafts.ts'
-import { createBackground } from '../../packages/desk/background.ts'
-import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
-import { say } from '../../packages/desk/texts.ts'
+import { createSession } from '../../packages/desk/page/edition.ts'
+import { apply } from '../../packages/desk/page/operations.ts'
+import type { JournalDeps } from '../../packages/desk/page/journal.ts'
+import { createDraftStorage, isAtRisk, type TextStorage } from '../../packages/desk/page/drafts.ts'
+import { createBackground } from '../../packages/desk/page/background.ts'
+import type { Edition, Item, Model } from '../../packages/desk/page/settings.ts'
+import { say } from '../../packages/desk/page/texts.ts'
 import {
   QuoinError,
   type AcquireOptions,

@@ -4,20 +4,20 @@ import t from 'tap'
 import { failures } from '#lib/errors.ts'
 import { FINDING_CODES } from '#lib/editions/model.ts'
 import type { Finding, LockView } from '../../packages/client/src/client.ts'
-import { reasonOf, sentenceOf, signInReason, wordsOfFinding } from '../../packages/desk/reasons.ts'
-import { de } from '../../packages/desk/texts-de.ts'
-import { en } from '../../packages/desk/texts-en.ts'
-import { fr } from '../../packages/desk/texts-fr.ts'
-import * as journalDe from '../../packages/desk/texts-journal-de.ts'
-import * as journalEn from '../../packages/desk/texts-journal-en.ts'
-import * as journalFr from '../../packages/desk/texts-journal-fr.ts'
-import { sayHere } from '../../packages/desk/texts-journal.ts'
-import * as formattedDe from '../../packages/desk/texts-formatted-de.ts'
-import * as formattedEn from '../../packages/desk/texts-formatted-en.ts'
-import * as formattedFr from '../../packages/desk/texts-formatted-fr.ts'
-import type { Texts } from '../../packages/desk/lines.ts'
-import { figure, language, localeOfReader, say, sayWith, useLanguage, type TextKey } from '../../packages/desk/texts.ts'
-import { duration } from '../../packages/desk/words.ts'
+import { reasonOf, sentenceOf, signInReason, wordsOfFinding } from '../../packages/desk/page/reasons.ts'
+import { de } from '../../packages/desk/page/texts-de.ts'
+import { en } from '../../packages/desk/page/texts-en.ts'
+import { fr } from '../../packages/desk/page/texts-fr.ts'
+import * as journalDe from '../../packages/desk/page/texts-journal-de.ts'
+import * as journalEn from '../../packages/desk/page/texts-journal-en.ts'
+import * as journalFr from '../../packages/desk/page/texts-journal-fr.ts'
+import { sayHere } from '../../packages/desk/page/texts-journal.ts'
+import * as formattedDe from '../../packages/desk/page/texts-formatted-de.ts'
+import * as formattedEn from '../../packages/desk/page/texts-formatted-en.ts'
+import * as formattedFr from '../../packages/desk/page/texts-formatted-fr.ts'
+import type { Texts } from '../../packages/desk/page/lines.ts'
+import { figure, language, localeOfReader, say, sayWith, useLanguage, type TextKey } from '../../packages/desk/page/texts.ts'
+import { duration } from '../../packages/desk/page/words.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
 
 t.afterEach(() => useLanguage([]))
@@ -65,7 +65,7 @@ t.test('each language has all lines, with the same values in them, and none besi
 t.test('the history has lines of its own, in each language, and uses all of them', async (t) => {
   const spoken = { de: journalDe.de, fr: journalFr.fr }
   const own = Object.keys(journalEn.en) as Array<keyof typeof journalEn.en>
-  const sources = globSync('packages/desk/journal*.ts', { cwd: ROOT })
+  const sources = globSync('packages/desk/page/journal*.ts', { cwd: ROOT })
     .map((path) => readFileSync(join(ROOT, path), 'utf8'))
     .join('\n')
   // What was done and what became of it have their names from the service.
@@ -87,7 +87,9 @@ t.test('the history has lines of its own, in each language, and uses all of them
 
 t.test('the editor of formatted texts has lines of its own, in each language, and uses all of them', async (t) => {
   const own = Object.keys(formattedEn.en) as Array<keyof typeof formattedEn.en>
-  const sources = ['formatted-editor.ts', 'markup.ts'].map((name) => readFileSync(join(ROOT, 'packages/desk', name), 'utf8')).join('\n')
+  const sources = ['formatted-editor.ts', 'markup.ts']
+    .map((name) => readFileSync(join(ROOT, 'packages/desk/page', name), 'utf8'))
+    .join('\n')
   for (const [name, texts] of Object.entries({ de: formattedDe.de, fr: formattedFr.fr })) {
     t.strictSame(Object.keys(texts), own, `${name} has the lines of English, in the same order`)
     for (const key of own) t.strictSame(namesIn(texts[key]), namesIn(formattedEn.en[key]), `${name}: ${key}`)
@@ -99,7 +101,7 @@ t.test('the editor of formatted texts has lines of its own, in each language, an
 })
 
 t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
-  const sources = globSync('packages/desk/*.ts', { cwd: ROOT })
+  const sources = globSync('packages/desk/page/*.ts', { cwd: ROOT })
     .filter((path) => !/^texts-/.test(basename(path)))
     .map((path) => readFileSync(join(ROOT, path), 'utf8'))
     .join('\n')

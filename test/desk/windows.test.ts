@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { createWindows, type WindowsDeps } from '../../packages/desk/windows.ts'
+import { createWindows, type WindowsDeps } from '../../packages/desk/page/windows.ts'
 
 t.test('windows of one user know which editions the others show', async (t) => {
   mock.timers.enable({ apis: ['setInterval', 'Date'] })

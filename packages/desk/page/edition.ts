@@ -1,0 +1,669 @@
+import type {
+  Client,
+  Finding,
+  LockView,
+  OrderOperation,
+  QuoinError,
+  Saved
+} from '../../client/src/client.ts'
+import { createPetitions, type IncomingPetition } from './petitions.ts'
+import { changesOf } from './board.ts'
+import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
+import { createFinder, type Looks, type SearchResult } from './finder.ts'
+import { shapesOf, tokensOf } from './fields.ts'
+import { createField, type Displacement, type Field } from './field.ts'
+import { createHistory, type Step, type Turn } from './history.ts'
+import { createJournalDoor, type LoadJournal } from './journal-door.ts'
+import { createDrafts, type EditorDraft, type DraftStorage } from './drafts.ts'
+import { failureOf, persist } from './failures.ts'
+import { createLabels, type Labels } from './labels.ts'
+import { createOrder, type Order } from './order.ts'
+import { createPresence } from './presence.ts'
+import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
+import { hindranceOf } from './refusal.ts'
+import { createRestoration } from './restoration.ts'
+import type { Samples } from './samples.ts'
+import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { reasonOf, wordsOfFinding } from './reasons.ts'
+import { say } from './texts.ts'
+import { nameOf } from './words.ts'
+
+/** How often an edition that is shown from a copy is asked for again, in milliseconds. */
+const AGAIN_MS = 10_000
+
+/** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
+const SETTLE_MS = 300
+
+/** How long to wait for more saves of others before the edition is read again, in milliseconds. */
+const SAVED_MS = 50
+
+/** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
+const TRIES = 10
+
+/** The key of a reference that has what locks name articles by. */
+const REFERENCE_KEYS = { id: 'target_id', uuid: 'target_uuid' } as const
+
+/** The codes of a save that is refused because somebody else has saved meanwhile. */
+const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
+
+export interface SessionDeps {
+  client: Client
+  settings: Settings
+  user: { uid: string; name?: string | undefined }
+  /** What fields look like in editions that were seen. */
+  samples: Samples
+  storage: DraftStorage
+  /** The labels of what an edition refers to, by uuid. */
+  labelsOf: (id: string) => Promise<Labels>
+  /** The images and sections that the rows of a list only refer to, by uuid. */
+  looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
+  loadJournal: LoadJournal
+  /** Told that there is something new to see. */
+  onChange: () => void
+  /** Says something to those who do not see it. */
+  announce: (text: string) => void
+  /** Tells the reader something of a field, outside of the page. */
+  notify: (title: string, text: string, fieldName: string) => void
+}
+
+export type Session = ReturnType<typeof createSession>
+
+/** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
+export function createSession(
+  {
+    client,
+    settings: { model },
+    user,
+    samples,
+    storage,
+    labelsOf,
+    looksOf,
+    loadJournal,
+    onChange,
+    announce,
+    notify
+  }: SessionDeps,
+  id: string
+) {
+  let edition: Edition | undefined
+  let etag: string | undefined
+  let age: number | undefined
+  let failure: QuoinError | undefined
+  let fields: Field[] = []
+  let orders: Order[] = []
+  /** The entity tag of a colleague's save that is not read yet. */
+  let news: string | undefined
+  let board: LockView[] = []
+  let isLive = false
+  const labels = createLabels({ ask: () => labelsOf(id), onChange })
+  const history = createHistory()
+  const finder = createFinder({
+    search: client.editions.search,
+    looksOf,
+    model,
+    onChange,
+    announce
+  })
+  const closing = createClosing({
+    editions: client.editions,
+    id,
+    model,
+    wordsOf,
+    present,
+    onSave: takeSaved,
+    onChange,
+    announce
+  })
+  const journal = createJournalDoor(
+    {
+      editions: client.editions,
+      labels: { lists: model.lists, knows: labels.knows, learn: labels.learn },
+      id,
+      shapeOf: (name) => fieldOf(name)?.shape,
+      labelOf: (name) => labelOf(name),
+      // Closing an edition has its own checks.
+      isOffered: (name) => fieldOf(name) !== undefined && name !== closingFieldOf(model),
+      present,
+      onSave: takeSaved,
+      reload: load,
+      onChange,
+      announce
+    },
+    loadJournal
+  )
+  let isSaving = false
+  let notice: Notice | undefined
+  let stop = () => {}
+  let retry: ReturnType<typeof setTimeout> | undefined
+  let isClosed = false
+
+  function present() {
+    return { edition: edition!, etag }
+  }
+
+  /** Takes in an edition that something other than the fields has saved, and tells it. */
+  function takeSaved(fresh: Edition, tag: string | undefined, words: string): void {
+    edition = fresh
+    etag = tag
+    rebase()
+    notice = { tone: 'good', text: words }
+    announce(words)
+    journal.refresh()
+  }
+
+  /** What a finding says, with the labels and titles that are known here. */
+  function wordsOf(finding: Finding): string {
+    const own = entity()
+    const isOfEdition = finding.entityType === own.type && finding.entityId === own.id
+    const item = model.fields.articles
+      .flatMap((name) => edition![name] ?? [])
+      .find((item) => String(item[REFERENCE_KEYS[model.lockIds]]) === finding.entityId)
+    return wordsOfFinding(finding, {
+      what: isOfEdition
+        ? say('theEdition')
+        : item && (labels.nameOf(item) || say('articleNumber', { id: String(item['target_id']) })),
+      label: isOfEdition ? labelOf(finding.fieldName ?? '') : finding.fieldName
+    })
+  }
+
+  const entity = () => entityOf(edition!, model)
+  // The service tells names only for these: see lib/editions/lookup/labels.ts.
+  const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
+  const references = () =>
+    fields
+      .filter(({ shape }) => withNames.has(shape.name))
+      .flatMap(({ shape }) => edition![shape.name] ?? [])
+  const drafts = createDrafts({ locks: client.locks, entity, storage, onChange })
+  const restoration = createRestoration({ drafts, history, onChange })
+  const petitions = createPetitions({
+    locks: client.locks,
+    entity,
+    uid: user.uid,
+    onChange,
+    announce,
+    onBegin({ fieldName, userData }) {
+      if (!fieldOf(fieldName)?.isHeld) return
+      const text = say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) })
+      announce(text)
+      notify(titleNow(), text, fieldName)
+    },
+    onRefuse(fieldName, error) {
+      notice = {
+        tone: 'bad',
+        text: say('notAsked', { label: labelOf(fieldName), reason: reasonOf(error) })
+      }
+      announce(notice.text)
+    }
+  })
+  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, onChange })
+  const isOwn = (lock: LockView) =>
+    lock.entityType === entity().type && lock.entityId === entity().id
+
+  /** Reads the edition, for the first time or again. Text typed here stays on top of what is saved. */
+  async function load(): Promise<void> {
+    clearTimeout(retry)
+    const before = edition
+    try {
+      if (!edition) samples.prepare(id)
+      const answer = await client.editions.read(id)
+      if (isClosed) return
+      // The edition was saved or read meanwhile, so this answer may be older.
+      if (edition !== before) return load()
+      const wasStale = age !== undefined
+      ;({ etag, age } = { age: undefined, ...answer })
+      const isFirst = edition === undefined
+      edition = answer.edition as Edition
+      failure = undefined
+      if (isFirst) await begin()
+      else rebase()
+      if (!isFirst && wasStale && age === undefined) watch()
+    } catch (error) {
+      failure = failureOf(error)
+    }
+    if (isClosed) return
+    labels.load(references()).catch(() => {})
+    closing.refresh()
+    journal.refresh()
+    if (age !== undefined || failure?.passes) retry = setTimeout(load, AGAIN_MS)
+    onChange()
+  }
+
+  /** Hands the edition to all fields but those left out. */
+  function rebase(isLeftOut = (_: Field) => false): void {
+    for (const field of fields) {
+      if (!isLeftOut(field)) field.rebase(edition![field.shape.name] ?? [])
+    }
+    for (const order of orders) order.rebase(edition![order.name] ?? [])
+  }
+
+  async function begin(): Promise<void> {
+    await samples.learn(id, edition!)
+    if (isClosed) return
+    fields = shapesOf(edition!, model, samples.of).map((shape) =>
+      createField({
+        shape,
+        items: edition![shape.name] ?? [],
+        entity: entity(),
+        uid: user.uid,
+        locks: client.locks,
+        mirror: storage.mirror(drafts.name(), shape.name),
+        onChange: fieldChanged,
+        onDisplace: takeDisplacement,
+        putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
+      })
+    )
+    orders = fields
+      .filter(({ shape }) => shape.kind === 'order')
+      .map(({ shape: { name } }) =>
+        createOrder({
+          name,
+          items: edition![name] ?? [],
+          send: (operations) => arrange(name, operations),
+          onChange: settleOrders,
+          onRefuse: (error) => notArranged(name, error)
+        })
+      )
+    for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
+    watch()
+    await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
+    // The editor waits for the rest, so presence comes last.
+    presence.open()
+  }
+
+  /** Changes a running order on top of whatever others have made of it. */
+  async function arrange(field: string, operations: OrderOperation[]): Promise<void> {
+    const answer = await client.editions.arrange(id, operations, { field })
+    edition = answer.edition as Edition
+    etag = answer.etag
+    rebase()
+  }
+
+  function settleOrders(): void {
+    for (const { name, isSaving } of orders) if (!isSaving) restoration.onArrange(name)
+    closing.refresh()
+    journal.refresh()
+    catchUp()
+    onChange()
+  }
+
+  function notArranged(name: string, error: QuoinError): void {
+    restoration.onRefuse(name)
+    notice = {
+      tone: 'bad',
+      text:
+        error.code === 'ORDER_CONFLICT'
+          ? say('orderConflict', { label: labelOf(name) })
+          : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) })
+    }
+    announce(notice.text)
+    load()
+  }
+
+  /** Reads the edition again once somebody else has saved it and no save from here is under way. */
+  function catchUp(): void {
+    if (news === undefined || isSaving || orders.some(({ isSaving }) => isSaving)) return
+    const isOwn = news === etag
+    news = undefined
+    if (isOwn) return
+    clearTimeout(retry)
+    retry = setTimeout(load, SAVED_MS)
+  }
+
+  function fieldChanged(): void {
+    if (notice?.isOver?.()) notice = undefined
+    fields.forEach(restoration.onFieldChange)
+    onChange()
+  }
+
+  /** The texts that the same user had typed, here before or in another window. */
+  async function offers(): Promise<void> {
+    const records = await client.locks.list(entity())
+    for (const record of records.filter(({ userData }) => userData.uid === user.uid)) {
+      const field = fieldOf(record.fieldName)
+      if (field?.shape.kind !== 'order') field?.offered(record)
+      drafts.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
+    }
+    onChange()
+  }
+
+  /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
+  function watch(): void {
+    stop()
+    let previous: LockView[] | undefined
+    const listener = {
+      locks(locks: LockView[], isStale = false, isWhole = false) {
+        isLive = !isStale
+        if (isWhole) presence.begin()
+        announceChanges(previous, locks)
+        previous = board = locks
+        closing.refresh()
+        petitions.board(locks.filter(isOwn))
+        for (const field of fields) {
+          field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
+        }
+        onChange()
+      },
+      down() {
+        isLive = false
+        onChange()
+      },
+      requested: petitions.hear,
+      present: presence.hear,
+      saved({ etag: tag }: Saved) {
+        news = tag
+        catchUp()
+      }
+    }
+    stop =
+      age === undefined
+        ? client.editions.subscribe(id, listener)
+        : client.locks.subscribe(entity(), listener)
+  }
+
+  /** Announces the locks that others have taken and released. A field that was released may have been saved. */
+  function announceChanges(before: LockView[] | undefined, now: LockView[]): void {
+    if (!before) return
+    const { takeovers, starts, ends } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
+    // The text of an earlier lock that had expired has become a draft.
+    if (takeovers.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
+    for (const { fieldName, userData } of starts) {
+      announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
+    }
+    for (const { fieldName, userData } of ends) {
+      announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
+    }
+    if (ends.length === 0 || isSaving) return
+    clearTimeout(retry)
+    retry = setTimeout(load, SETTLE_MS)
+  }
+
+  function takeDisplacement(displacement: Displacement): void {
+    const { shape, text, by } = displacement
+    const field = fieldOf(shape.name)!
+    const isTyped = text !== field.base
+    if (isTyped) drafts.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
+    notice = displacementNotice(displacement, field, isTyped)
+    notify(titleNow(), notice.text, shape.name)
+    persist(drafts.load, () => isClosed)
+  }
+
+  const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
+  const labelOf = (name: string) => fieldOf(name)?.shape.label ?? name
+  const titleNow = () => (edition ? valueOf(edition, model.keys.label) : '')
+
+  /** Whether a field has a change that Drupal has not forbidden. */
+  const isToSave = ({ isDirty, whyForbidden }: Field) => isDirty && whyForbidden === undefined
+
+  /** Saves the changed fields, on top of what others have saved since if both fit together. */
+  async function save(): Promise<void> {
+    const dirty = fields.filter(isToSave)
+    if (isSaving || dirty.length === 0) return
+    const hindrance = hindranceOf(dirty)
+    if (hindrance !== undefined) {
+      notice = { tone: 'bad', text: hindrance }
+      return onChange()
+    }
+    isSaving = true
+    notice = undefined
+    onChange()
+    const sentTexts = new Map<Field, string>()
+    try {
+      await write(dirty, sentTexts)
+      notice = { tone: 'good', text: say('saved') }
+    } catch (error) {
+      notice = refusedNotice(failureOf(error), fields, sentTexts)
+    }
+    isSaving = false
+    announce(notice.text)
+    closing.refresh()
+    journal.refresh()
+    catchUp()
+    onChange()
+  }
+
+  /** @param sentTexts becomes the texts that were sent last */
+  async function write(dirty: Field[], sentTexts: Map<Field, string>, tries = 1): Promise<void> {
+    sentTexts.clear()
+    for (const field of dirty) sentTexts.set(field, field.text)
+    const body = Object.fromEntries(
+      dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])])
+    )
+    try {
+      const answer = await client.editions.update(id, body, { ifMatch: etag })
+      edition = answer.edition as Edition
+      etag = answer.etag
+    } catch (error) {
+      if (!MEANWHILE.includes(failureOf(error).code)) throw error
+      await load()
+      if (failure) throw failure
+      if (
+        tries === TRIES ||
+        age !== undefined ||
+        fields.some((field) => field.theirs !== undefined)
+      ) {
+        throw error
+      }
+      const rest = fields.filter(isToSave)
+      return rest.length === 0 ? undefined : write(rest, sentTexts, tries + 1)
+    }
+    for (const [field, text] of sentTexts) {
+      field.onSave(edition[field.shape.name] ?? [], text)
+      restoration.onSave(field.shape.name, text)
+    }
+    rebase((field) => sentTexts.has(field))
+  }
+
+  /** Goes on with a kept text. */
+  async function restore(text: EditorDraft): Promise<void> {
+    const { fieldName, payload } = text
+    const field = fieldOf(fieldName)
+    const order = orders.find(({ name }) => name === fieldName)
+    if (order && field && !field.holder) {
+      drafts.forget(text)
+      addStep(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
+      notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
+    } else {
+      if (field && !field.holder) {
+        await restoration.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
+      }
+      notice = restoredNotice(labelOf(fieldName), field)
+    }
+    announce(notice.text)
+    onChange()
+  }
+
+  /** Lets go of a field for somebody who asks for it. */
+  async function handOver(field: Field, { userData }: IncomingPetition): Promise<void> {
+    const isTyped = field.isHeld && field.isDirty
+    await field.handOver()
+    const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })
+    notice = { tone: 'good', text: isTyped ? say('seeKeptDrafts', { what }) : what }
+    announce(notice.text)
+    onChange()
+  }
+
+  /** Goes back to what is saved, in one field or in all. */
+  function revert(field?: Field): void {
+    const words = field ? say('asSaved', { label: field.shape.label }) : say('everythingAsSaved')
+    history.change(
+      (field ? [field] : fields).map((field) => [field, field.base]),
+      words
+    )
+    announce(words)
+  }
+
+  /** Adds a step of a running order to the history, and announces it. */
+  function addStep(step: Step | undefined): void {
+    if (!step) return
+    history.add(step)
+    notice = undefined
+    announce(step.words)
+    onChange()
+  }
+
+  /** What can be done to a running order, each a step that can be taken back. */
+  function acts(order: Order) {
+    const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
+    return {
+      move: (token: string, to: number) =>
+        addStep(
+          order.move(
+            token,
+            to,
+            say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length })
+          )
+        ),
+      remove: (token: string) =>
+        addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
+      /** Inserts a search result at the place that the search names. */
+      add({ item, title, ...look }: SearchResult): void {
+        labels.learn(item, title, look)
+        const length = order.items.length
+        addStep(
+          order.insert(
+            item,
+            Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)),
+            say('addedAt', {
+              title,
+              place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)),
+              length: length + 1
+            })
+          )
+        )
+      },
+      insert(article: Item, title: string, index: number): void {
+        labels.learn(
+          article,
+          title,
+          finder.results?.find(({ item }) => item === article)
+        )
+        addStep(
+          order.insert(
+            article,
+            index,
+            say('addedAt', {
+              title,
+              place: Math.min(index, order.items.length) + 1,
+              length: order.items.length + 1
+            })
+          )
+        )
+      }
+    }
+  }
+
+  /** Takes back the last step. From within a field it takes back only what the page has put there. @returns whether there was a step */
+  function undo(inside?: Field): boolean {
+    return tell('undone', history.undo(inside))
+  }
+
+  function redo(inside?: Field): boolean {
+    return tell('redone', history.redo(inside))
+  }
+
+  function tell(what: 'undone' | 'redone', turn: Turn | undefined): boolean {
+    if (turn) announce(say(turn.isDone ? what : 'leftAlone', { what: turn.words }))
+    onChange()
+    return turn !== undefined
+  }
+
+  async function discard(text: EditorDraft): Promise<void> {
+    await drafts.discard(text).catch((error) => {
+      notice = { tone: 'bad', text: reasonOf(failureOf(error)) }
+    })
+    onChange()
+  }
+
+  load()
+  return {
+    id,
+    get edition() {
+      return edition
+    },
+    titleOf: labels.titleOf,
+    isPublished: labels.isPublished,
+    imageOf: labels.imageOf,
+    sectionOf: labels.sectionOf,
+    get title() {
+      return titleNow()
+    },
+    get age() {
+      return age
+    },
+    get failure() {
+      return failure
+    },
+    get fields() {
+      return fields
+    },
+    get orders() {
+      return orders
+    },
+    get board() {
+      return board
+    },
+    get isLive() {
+      return isLive
+    },
+    get drafts() {
+      return drafts.all
+    },
+    get isSaving() {
+      return isSaving
+    },
+    get notice() {
+      return notice
+    },
+    isOwn,
+    labelOf,
+    wordsOf,
+    load,
+    save,
+    restore,
+    restoreOffer: (field: Field) =>
+      field.offer === undefined
+        ? undefined
+        : restoration.restore(
+            field,
+            field.offer,
+            say('asTypedBefore', { label: field.shape.label })
+          ),
+    choiceOf: restoration.choiceOf,
+    orderChoiceOf: restoration.orderChoiceOf,
+    discard,
+    history,
+    fieldOf,
+    /** What Drupal has made of a formatted text, as it is saved. */
+    processedOf: ({ shape: { name } }: Field) =>
+      edition?.[name]?.[0]?.['processed'] as string | undefined,
+    onChange,
+    finder,
+    closing,
+    journal,
+    acts,
+    revert,
+    undo,
+    redo,
+    petitions,
+    handOver,
+    presence,
+    /** The page is closed: sends text that is not in its lock yet, withdraws petitions, and ends the presence. */
+    keep(): void {
+      for (const field of fields) field.keep()
+      petitions.end()
+      presence.end()
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      stop()
+      petitions.end()
+      presence.end()
+      clearTimeout(retry)
+      for (const order of orders) order.close()
+      finder.close()
+      closing.end()
+      journal.end()
+      await Promise.all(fields.map((field) => field.leave()))
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { repeat } from 'lit-html/directives/repeat.js'
+import type { JournalEntry } from '../../client/src/client.ts'
+import { wholeDifference } from './difference.ts'
+import { differenceView, orderDifferenceView } from './difference-view.ts'
+import {
+  createJournal,
+  wordsOfValue,
+  type Journal,
+  type JournalDeps,
+  type Side
+} from './journal.ts'
+import type { JournalContext, JournalPanel } from './journal-door.ts'
+import { reasonOf } from './reasons.ts'
+import type { Item } from './settings.ts'
+import { sayHere } from './texts-journal.ts'
+import { say } from './texts.ts'
+import { avatar, icon, notice, type View } from './ui.ts'
+import { at, nameOf } from './words.ts'
+
+/** From how many fields on an entry shows them only when it is opened. */
+const MANY = 4
+
+/** The history of an edition, with what it shows. */
+export function createJournalPanel(deps: JournalDeps): JournalPanel {
+  const journal = createJournal(deps)
+  return {
+    load: journal.load,
+    refresh: journal.refresh,
+    end: journal.end,
+    view: (context, close) =>
+      html` <button
+          type="button"
+          class="icon-only close"
+          aria-label=${sayHere('close')}
+          title=${sayHere('close')}
+          @click=${close}
+        >
+          ${icon('x')}
+        </button>
+        ${journalView(journal, context)}`
+  }
+}
+
+function journalView(journal: Journal, context: JournalContext): View {
+  const { entries, failure, hasOlder, limit } = journal
+  if (failure?.status === 404) return html`<p>${sayHere('isOff')}</p>`
+  if (failure?.status === 403) return html`<p>${sayHere('notYours')}</p>`
+  return html` ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${journal.load}>${say('tryAgain')}</button>`) : nothing}
+    ${entries === undefined ? (failure ? nothing : html`<p class="quiet">${say('lookingAtHistory')}</p>`) : entries.length === 0 ? html`<p class="quiet">${sayHere('nothingKept')}</p>` : nothing}
+    <ol class="entries">
+      ${repeat(
+        entries ?? [],
+        ({ id }) => id,
+        (entry) => entryView(journal, context, entry)
+      )}
+    </ol>
+    ${entries !== undefined && hasOlder ? html`<button type="button" @click=${older}>${sayHere('older')}</button>` : nothing}
+    ${entries !== undefined && limit !== undefined ? html`<p class="quiet">${sayHere('endsHere', { count: limit })}</p>` : nothing}`
+
+  /** Shows older entries, and leads to the first of them. */
+  async function older(): Promise<void> {
+    const last = journal.entries!.at(-1)!.id
+    await journal.older()
+    await Promise.resolve()
+    headingOf(last)?.closest('li')?.nextElementSibling?.querySelector<HTMLElement>('h3')?.focus()
+  }
+}
+
+function headingOf(id: string): HTMLElement | null {
+  return document.querySelector(`[data-entry="${CSS.escape(id)}"] h3`)
+}
+
+function entryView(journal: Journal, context: JournalContext, entry: JournalEntry): TemplateResult {
+  const { id, kind, fields, outcome, moreFields } = entry
+  const names = kind === 'takeover' ? [] : Object.keys(fields)
+  const list = () =>
+    html`<ul>
+      ${repeat(
+        names,
+        (name) => name,
+        (name) => fieldOfEntry(journal, context, entry, name)
+      )}
+    </ul>`
+  return html`<li data-entry=${id}>
+    <h3 tabindex="-1">
+      ${kind === 'outside' ? nothing : authorOf(context, entry.by)}<span
+        >${kindOf(context, entry)}</span
+      >
+      <time datetime=${entry.at}>${timeOf(entry.at)}</time>
+    </h3>
+    ${kind === 'outside' ? html`<p>${wordsOfOutside(entry)}</p>` : nothing}
+    ${outcome === 'saved' ? nothing : html`<p class="note problem">${icon('triangle-alert')}<span>${sayHere(outcome)}</span></p>`}
+    ${names.length > MANY ? html`<button type="button" class="small plain" aria-expanded=${journal.isOpened(entry) ? 'true' : 'false'} @click=${() => journal.turn(entry)}>${sayHere('fields', { count: names.length })}<span class="spoken">${say('inParentheses', { text: timeOf(entry.at) })}</span></button>` : nothing}
+    ${names.length > 0 && (names.length <= MANY || journal.isOpened(entry)) ? list() : nothing}
+    ${moreFields === undefined ? nothing : html`<p class="quiet">${sayHere('moreFields', { count: moreFields })}</p>`}
+  </li>`
+}
+
+function authorOf({ uid: own }: JournalContext, { uid, name }: JournalEntry['by']): TemplateResult {
+  if (uid === null && name === null) return html`<b>${sayHere('unknown')}</b> `
+  const somebody = { uid: uid ?? '', name: name ?? undefined }
+  return html`${avatar(somebody)}<b dir="auto">${uid === own ? say('you') : nameOf(somebody)}</b> `
+}
+
+function kindOf(
+  { labelOf, isPublishing }: JournalContext,
+  { kind, fields, from }: JournalEntry
+): string {
+  if (kind === 'close') return sayHere(isPublishing ? 'published' : 'closed')
+  if (kind !== 'takeover') return sayHere(kind)
+  const name =
+    from && (from.uid !== null || from.name)
+      ? nameOf({ uid: from.uid ?? '', name: from.name ?? undefined })
+      : sayHere('unknown')
+  return sayHere('takeover', { label: Object.keys(fields).map(labelOf).join(', '), name })
+}
+
+function wordsOfOutside({ between, unrecorded }: JournalEntry): string {
+  if (unrecorded !== undefined) return sayHere('unrecorded', { count: unrecorded })
+  const [from, to] = between ?? []
+  return from !== undefined && to !== undefined
+    ? sayHere('changedBetween', { from: timeOf(from), to: timeOf(to) })
+    : sayHere('changedUnknown')
+}
+
+function timeOf(iso: string): string {
+  return at(Date.parse(iso) / 1000, Date.now())
+}
+
+function fieldOfEntry(
+  journal: Journal,
+  context: JournalContext,
+  entry: JournalEntry,
+  name: string
+): TemplateResult {
+  const { labelOf } = context
+  const { leftOut = [] } = entry.fields[name]!
+  const { wish } = journal
+  const isAsked = wish?.entry.id === entry.id && wish.name === name
+  const words = {
+    before: 'putBefore',
+    after: entry.outcome === 'saved' ? 'putAfter' : 'putTried'
+  } as const
+  return html`<li data-name=${name}>
+    <b class="of">${labelOf(name)}</b>
+    ${leftOut.includes('before') ? html`<p class="quiet">${sayHere('tooLargeBefore')}</p>` : nothing}
+    ${leftOut.includes('after') ? html`<p class="quiet">${sayHere('tooLargeAfter')}</p>` : nothing}
+    ${leftOut.length > 0 ? nothing : difference(journal, context, entry, name)}
+    <span class="choices"
+      >${journal.sidesOf(entry, name).map((side) => html`<button type="button" class="small" data-side=${side} aria-expanded=${isAsked && wish.side === side ? 'true' : 'false'} @click=${(event: Event) => ask(event, side)}>${icon('undo-2')}${sayHere(words[side])}<span class="spoken">${say('inParentheses', { text: `${labelOf(name)}, ${timeOf(entry.at)}` })}</span></button>`)}</span
+    >
+    ${isAsked ? question(journal, context) : nothing}
+  </li>`
+
+  async function ask({ currentTarget }: Event, side: Side): Promise<void> {
+    const row = (currentTarget as Element).closest('li')!
+    journal.wants(entry, name, side)
+    await Promise.resolve()
+    row.querySelector<HTMLElement>('.question button')?.focus()
+  }
+}
+
+function difference(
+  journal: Journal,
+  { types, titleOf, fieldOf }: JournalContext,
+  entry: JournalEntry,
+  name: string
+): View {
+  const { kind, pieces, changes, items, isShown } = journal.became(entry, name)
+  if (!isShown) return html`<p class="quiet">${sayHere('notShown')}</p>`
+  if (kind === 'order') return orderDifferenceView(changes, (token) => titleOf(items.get(token)))
+  const { before = [], after = [] } = entry.fields[name]!
+  const words = (items: Item[]) =>
+    wordsOfValue(
+      { kind, zone: fieldOf(name)?.shape.zone, isRange: fieldOf(name)?.shape.isRange ?? false },
+      items,
+      { types, titleOf }
+    )
+  return differenceView(
+    ['flag', 'choice', 'date', 'moment', 'fixed'].includes(kind)
+      ? wholeDifference(words(before), words(after))
+      : pieces
+  )
+}
+
+/** Whether something is really to be put back. */
+function question(journal: Journal, { labelOf, fieldOf }: JournalContext): TemplateResult {
+  const { entry, name, side } = journal.wish!
+  const field = fieldOf(name)
+  const label = labelOf(name)
+  const isHeld = field?.holder !== undefined
+  const isOff = isHeld || journal.isActing
+  const button = () =>
+    document.querySelector<HTMLElement>(
+      `[data-entry="${CSS.escape(entry.id)}"] [data-name="${CSS.escape(name)}"] [data-side="${side}"]`
+    )
+  const cancel = () => {
+    journal.cancel()
+    button()?.focus()
+  }
+  return html`<div
+    class="question"
+    role="group"
+    aria-label=${sayHere('ask', { label })}
+    @keydown=${(event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      event.stopPropagation()
+      cancel()
+    }}
+  >
+    <p>
+      <b>${sayHere('ask', { label })}</b>
+      ${isHeld ? say('takeOverFirst', { label }) : sayHere(field?.shape.kind === 'order' ? 'replacesOrder' : 'replaces')}${field?.isDirty ? ` ${sayHere('unsaved')}` : nothing}
+    </p>
+    ${journal.problem === undefined ? nothing : notice('bad', journal.problem)}
+    <span class="choices">
+      <button
+        type="button"
+        class="primary"
+        aria-disabled=${isOff ? 'true' : 'false'}
+        @click=${async () => {
+          if (isOff) return
+          await journal.putBack()
+          if (!journal.wish) headingOf(entry.id)?.focus()
+        }}
+      >
+        ${sayHere('putNow')}
+      </button>
+      <button type="button" class="plain" @click=${cancel}>${say('cancel')}</button>
+    </span>
+  </div>`
+}

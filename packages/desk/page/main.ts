@@ -1,0 +1,341 @@
+import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { createClient, type Client, type Named } from '../../client/src/client.ts'
+import {
+  editionAddress,
+  listAddress,
+  placeOf,
+  serviceOf,
+  type Place,
+  type Query
+} from './address.ts'
+import { createSession, type Session } from './edition.ts'
+import { editionView, unknownView } from './edition-view.ts'
+import type { Looks } from './finder.ts'
+import { keepFocus, placesOf } from './focus.ts'
+import { icons } from './icons.ts'
+import type { Labels } from './labels.ts'
+import { createList, type EditionList } from './list.ts'
+import { keysView, showKeys } from './keys-view.ts'
+import { listView } from './list-view.ts'
+import { createMaker, type Maker } from './maker.ts'
+import { makerView } from './maker-view.ts'
+import { goToFinder } from './order-view.ts'
+import { outlive } from './petitions.ts'
+import { createBackground } from './background.ts'
+import { createDraftStorage, isAtRisk, storageOf, type DraftStorage } from './drafts.ts'
+import { createNotifier, type NotificationClass } from './notifier.ts'
+import { createPress } from './press.ts'
+import { createSamples, type Samples } from './samples.ts'
+import { ask, fetchOnce, seat, type Seat } from './seat.ts'
+import { endedView, otherView, seatView } from './seat-view.ts'
+import type { Settings } from './settings.ts'
+import { language, say, sayWith, useLanguage } from './texts.ts'
+import { avatar, icon, type View } from './ui.ts'
+import { createWindows, type Windows } from './windows.ts'
+import { nameOf, useZone } from './words.ts'
+
+/** How long the reader pauses in a search before it is sent, in milliseconds. */
+const PAUSE_MS = 250
+
+/** How often times are shown anew, in milliseconds. */
+const TICK_MS = 30_000
+
+/** How long to wait before names are asked for again after a failure, in milliseconds. */
+const AGAIN_MS = 10_000
+
+const root = document.getElementById('desk')!
+const settings: Settings = JSON.parse(document.documentElement.dataset['settings']!)
+useZone(settings.model.timeZone)
+useLanguage(navigator.languages)
+document.documentElement.lang = language()
+const here: Seat = await seat(settings, refresh)
+root.replaceChildren()
+
+const notifier = createNotifier({
+  Notification: window.Notification as NotificationClass | undefined,
+  isSeen: () => !document.hidden && document.hasFocus(),
+  focus: () => {
+    window.focus()
+  },
+  onChange: refresh
+})
+const press = createPress(() => {
+  if (isStale) refresh()
+})
+let client: Client
+let list: EditionList | undefined
+let session: Session | undefined
+let maker: Maker | undefined
+let unknown: Extract<Place, { view: 'unknown' }> | undefined
+let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
+const background = createBackground<Session>()
+let samples: Samples
+let windows: Windows
+let storage: DraftStorage
+let [isStale, isPlanned] = [false, false]
+let pause: ReturnType<typeof setTimeout> | undefined
+
+/** Renders the page, once for all changes of the same moment, and not while a press is under way. */
+function refresh(): void {
+  isStale = true
+  if (isPlanned || press.isDown) return
+  isPlanned = true
+  queueMicrotask(() => {
+    ;[isStale, isPlanned] = [false, false]
+    background.settle()
+    const element = document.activeElement
+    const places = placesOf(element)
+    render(page(), root)
+    keepFocus(element, places)
+    document.title = `${titleNow()} · Quoin desk`
+  })
+}
+
+function titleNow(): string {
+  if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
+  if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
+  return say(maker ? 'newEdition' : 'editions')
+}
+
+/** How soon after another a text is said along with it, in milliseconds. By itself it would cut the other off. */
+const ALONG_MS = 100
+let announcedAt = -Infinity
+
+/** Says something to those who do not see the page. The same text twice is said twice. */
+function announce(text: string): void {
+  const said = document.getElementById('said')!
+  const before = said.textContent
+  const now = performance.now()
+  const isAlong = now - announcedAt < ALONG_MS
+  if (!isAlong) announcedAt = now
+  said.textContent = isAlong
+    ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}`
+    : before === text
+      ? `${text}\u00a0`
+      : text
+}
+
+function page(): TemplateResult {
+  const { user } = here
+  return html` ${icons}
+    <a
+      class="skip"
+      href="#main"
+      @click=${(event: Event) => {
+        event.preventDefault()
+        focusHeading()
+      }}
+      >${say('toContent')}</a
+    >
+    <header class="bar">
+      <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
+      ${settings.model.timeZone === undefined ? nothing : html`<small>${say('timesOf', { zone: settings.model.timeZone })}</small>`}
+      ${keysView()}
+      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>${sayWith('youAre', { name: html`<b dir="auto">${nameOf(user)}</b>` })}</span>${here.auth === 'none' ? html`<a href=${location.pathname}>${say('changeSeat')}</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>${say('signOut')}</button>` : nothing}</p>` : nothing}
+    </header>
+    <main id="main">
+      ${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}
+    </main>`
+}
+
+/** The content of the page. Without a user, or where somebody else is signed in, it says only that. */
+function content(): View {
+  const { user } = here
+  if (!user) return seatView(here)
+  if (here.other) return otherView(here)
+  if (session) {
+    return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  }
+  if (unknown) return unknownView(unknown.id)
+  if (maker) return makerView(maker, { model: settings.model, types: names.types })
+  return list ? listView(list, { model: settings.model, ...names, go }) : nothing
+}
+
+/** Asks what edition types and bundles are called, again and again while that cannot be had. */
+async function loadNames(): Promise<void> {
+  try {
+    names = await ask('api/desk/names', here)
+    refresh()
+  } catch {
+    setTimeout(loadNames, AGAIN_MS)
+  }
+}
+
+function labelsOf(id: string): Promise<Labels> {
+  return ask<Labels>(`api/desk/labels/${id}`, here)
+}
+
+function looksOf(list: string, uuids: string[], signal: AbortSignal): Promise<Looks> {
+  return ask<Looks>(
+    `api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`,
+    here,
+    signal
+  )
+}
+
+/** Handles the keys of the page. A text box undoes by itself only what was typed into it, not what the page has put there. */
+function onKeydown(event: KeyboardEvent): void {
+  const target = event.target as Element
+  const isInText = target.matches(
+    'textarea, select, input:not([type="checkbox"]), [contenteditable="true"]'
+  )
+  if (event.key === '?' && !isInText) return showKeys()
+  if (event.key === '/' && !isInText && session?.edition) {
+    event.preventDefault()
+    return goToFinder()
+  }
+  if (!session?.edition || here.other || !(event.ctrlKey || event.metaKey)) return
+  const key = event.key.toLowerCase()
+  if (key === 's') session.save()
+  else if (event.defaultPrevented || (key !== 'z' && key !== 'y')) return
+  else {
+    const field = session.fieldOf(
+      target.closest<HTMLElement>('[data-field]')?.dataset['field'] ?? ''
+    )
+    const turn = key === 'y' || event.shiftKey ? session.redo : session.undo
+    if (isInText ? !field || !turn(field) : !turn()) return
+  }
+  event.preventDefault()
+}
+
+function focusHeading(): void {
+  root.querySelector<HTMLElement>('main h1')?.focus()
+}
+
+/** Goes to another list, or shows it in place while the reader types. */
+function go(query: Query, isTyping = false): void {
+  clearTimeout(pause)
+  const address = listAddress(query)
+  if (!isTyping) location.hash = address
+  else {
+    pause = setTimeout(() => {
+      history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
+      list?.show(query)
+    }, PAUSE_MS)
+  }
+}
+
+/** Puts into the boxes of the search what the address says, whatever was typed into them. */
+function resetSearch(): void {
+  for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) {
+    box.value = box.defaultValue
+  }
+}
+
+/** The session that is shown, and those in the background. */
+function sessions(): Session[] {
+  return [...(session ? [session] : []), ...background.all()]
+}
+
+/** Opens what the address names. */
+async function open(isFirst = false): Promise<void> {
+  clearTimeout(pause)
+  const place = placeOf(location.hash)
+  const viewName = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
+  const before = viewName()
+  maker?.leave()
+  maker = undefined
+  unknown = place.view === 'unknown' ? place : undefined
+  if (session && (place.view !== 'edition' || place.id !== session.id)) {
+    session.presence.end()
+    background.add(session)
+    session = undefined
+  }
+  if (place.view === 'list') {
+    list ??= createList({ client, model: settings.model, onChange: refresh, announce })
+    list.see(!document.hidden)
+    list.show(place.query)
+  } else {
+    list?.close()
+    list = undefined
+  }
+  if (place.view === 'new') {
+    maker = createMaker(
+      {
+        editions: client.editions,
+        model: settings.model,
+        samples,
+        storage,
+        onChange: refresh,
+        announce,
+        onMake: (id) => {
+          location.hash = editionAddress(id)
+        }
+      },
+      place.from
+    )
+  } else if (place.view === 'edition') {
+    session ??=
+      background.take(place.id) ??
+      createSession(
+        {
+          client,
+          settings,
+          user: here.user!,
+          samples,
+          storage,
+          labelsOf,
+          looksOf,
+          loadJournal: () => import('./journal-view.ts'),
+          onChange: refresh,
+          announce,
+          notify: notifier.tell
+        },
+        place.id
+      )
+  }
+  session?.presence.see(!document.hidden)
+  windows.show(session?.id)
+  refresh()
+  if (isFirst || before === viewName()) return
+  scrollTo(0, 0)
+  queueMicrotask(() => queueMicrotask(focusHeading))
+}
+
+if (here.user) {
+  client = createClient({
+    ...here.options,
+    fetch: outlive(here.options.fetch ?? fetchOnce),
+    url: serviceOf(location.pathname),
+    entityType: settings.model.entityType
+  })
+  samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
+  storage = createDraftStorage(storageOf(window), here.user.uid)
+  windows = createWindows({
+    channel: new BroadcastChannel('quoin-desk'),
+    uid: here.user.uid,
+    onChange: refresh
+  })
+  // First, so that a lock with a text that was typed just now is not released.
+  addEventListener('pagehide', () => {
+    for (const one of sessions()) one.keep()
+    windows.show(undefined)
+  })
+  // The browser may show the same page again.
+  addEventListener('pageshow', () => windows.show(session?.id))
+  client.locks.releaseOnPageHide()
+  addEventListener('beforeunload', (event) => {
+    if (
+      maker?.isAtRisk ||
+      isAtRisk(
+        sessions().flatMap(({ fields }) => fields),
+        here.other !== undefined
+      ) ||
+      sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))
+    ) {
+      event.preventDefault()
+    }
+  })
+  loadNames()
+  addEventListener('hashchange', () => {
+    open()
+    queueMicrotask(resetSearch)
+  })
+  addEventListener('keydown', onKeydown)
+  addEventListener('visibilitychange', () => {
+    list?.see(!document.hidden)
+    session?.presence.see(!document.hidden)
+  })
+  setInterval(refresh, TICK_MS)
+  open(true)
+} else refresh()

@@ -1,0 +1,134 @@
+import type { ArticleRef, OrderOperation } from '../../client/src/client.ts'
+import type { Item } from './settings.ts'
+
+/** Where something stood in an order: between which articles, and at which index. */
+export interface Spot {
+  previous: Item | undefined
+  next: Item | undefined
+  index: number
+}
+
+/** How an operation names an article. */
+export function refOf({ target_id: id, target_uuid: uuid, target_type: type }: Item): ArticleRef {
+  return Object.fromEntries(
+    Object.entries({ target_id: id, target_uuid: uuid, target_type: type }).filter(
+      ([, value]) => value !== undefined
+    )
+  )
+}
+
+/** Whether both are the same article. Its uuid goes first, as in the service. */
+export function isSameArticle(one: Item | ArticleRef, other: Item | ArticleRef): boolean {
+  const [uuid, same] = [one.target_uuid, other.target_uuid]
+  return uuid !== undefined && same !== undefined
+    ? uuid === same
+    : String(one.target_id) === String(other.target_id)
+}
+
+/** Which one of an article it is that stands at an index, from 1. */
+function occurrenceAt(items: Item[], index: number): number {
+  return items.slice(0, index + 1).filter((item) => isSameArticle(item, items[index]!)).length
+}
+
+/** An operation on what stands at an index. An article that is there once needs no number. */
+function nameAt(items: Item[], index: number): Pick<OrderOperation, 'article' | 'occurrence'> {
+  const occurrence = occurrenceAt(items, index)
+  return { article: refOf(items[index]!), ...(occurrence > 1 && { occurrence }) }
+}
+
+/** The place before what stands at an index, by a neighbour. An operation can name only the first one of an article. */
+export function placeAt(
+  items: Item[],
+  index: number
+): Pick<OrderOperation, 'before' | 'after' | 'at'> {
+  const isFirst = (at: number) => at >= 0 && at < items.length && occurrenceAt(items, at) === 1
+  if (index <= 0) return { at: 'start' }
+  if (index >= items.length) return { at: 'end' }
+  if (isFirst(index - 1)) return { after: refOf(items[index - 1]!) }
+  return isFirst(index) ? { before: refOf(items[index]!) } : { after: refOf(items[index - 1]!) }
+}
+
+/** Moves what stands at an index to another; undefined where it is there. */
+export function moveTo(items: Item[], from: number, to: number): OrderOperation | undefined {
+  const others = items.toSpliced(from, 1)
+  const target = Math.max(0, Math.min(to, others.length))
+  return target === from || !items[from]
+    ? undefined
+    : { op: 'move', ...nameAt(items, from), ...placeAt(others, target) }
+}
+
+/** Inserts an article at an index; undefined where it is in the order. */
+export function insertAt(items: Item[], article: Item, index: number): OrderOperation | undefined {
+  if (items.some((item) => isSameArticle(item, article))) return undefined
+  return { op: 'insert', article: refOf(article), ...placeAt(items, index) }
+}
+
+export function removeAt(items: Item[], index: number): OrderOperation {
+  return { op: 'remove', ...nameAt(items, index) }
+}
+
+/** Where the article at an index stands. */
+export function spotOf(items: Item[], index: number): Spot {
+  return { previous: items[index - 1], next: items[index + 1], index }
+}
+
+/** The index of a place of before in an order without the article itself: beside a neighbour that is still there. */
+export function indexOf(items: Item[], { previous, next, index }: Spot): number {
+  const find = (item: Item | undefined) =>
+    item === undefined ? -1 : items.findIndex((one) => isSameArticle(one, item))
+  const before = find(previous)
+  if (before >= 0) return before + 1
+  const after = find(next)
+  return after >= 0 ? after : Math.min(index, items.length)
+}
+
+/**
+ * Whether an article has kept its place among the others from one order to another: whether it is in one of the
+ * longest sequences that both orders have.
+ */
+export function isUnmoved(article: Item, then: Item[], now: Item[]): boolean {
+  const indexes = now
+    .map((item) => then.findIndex((one) => isSameArticle(one, item)))
+    .filter((index) => index >= 0)
+  const place = indexes.indexOf(then.findIndex((one) => isSameArticle(one, article)))
+  if (place < 0) return false
+  const [until, from] = [
+    rising(indexes),
+    rising(indexes.map((index) => -index).reverse()).reverse()
+  ]
+  return until[place]! + from[place]! - 1 === Math.max(...until)
+}
+
+/** How long the longest rising sequence is that ends at each of some numbers. */
+function rising(numbers: number[]): number[] {
+  const lengths: number[] = []
+  numbers.forEach((number, index) => {
+    lengths.push(
+      1 +
+        Math.max(
+          0,
+          ...numbers.slice(0, index).map((other, at) => (other < number ? lengths[at]! : 0))
+        )
+    )
+  })
+  return lengths
+}
+
+/** An order as the service will make it with an operation; as it is where the operation cannot be applied. */
+export function apply(
+  items: Item[],
+  { op, article, occurrence = 1, before, after, at }: OrderOperation
+): Item[] {
+  const indexes = items.flatMap((item, index) => (isSameArticle(item, article) ? [index] : []))
+  const index = indexes[occurrence - 1] ?? -1
+  if (op === 'remove') return index < 0 ? items : items.toSpliced(index, 1)
+  if (op === 'insert' ? index >= 0 : index < 0) return items
+  const others = op === 'move' ? items.toSpliced(index, 1) : items
+  const neighbour = before ?? after
+  const place =
+    neighbour === undefined ? -1 : others.findIndex((item) => isSameArticle(item, neighbour))
+  if (neighbour !== undefined && place < 0) return items
+  const target =
+    neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? place : place + 1
+  return others.toSpliced(target, 0, op === 'move' ? items[index]! : { ...article })
+}

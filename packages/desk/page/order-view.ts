@@ -1,0 +1,324 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { repeat } from 'lit-html/directives/repeat.js'
+import type { LockView } from '../../client/src/client.ts'
+import { contentOfDrag, endDrag, startDrag } from './drag.ts'
+import type { Field } from './field.ts'
+import { tokensOf } from './fields.ts'
+import { notes } from './field-view.ts'
+import type { Order } from './order.ts'
+import type { Item } from './settings.ts'
+import { say, sayWith } from './texts.ts'
+import { avatar, icon, picture } from './ui.ts'
+
+export interface OrderContext {
+  titleOf: (item: Item | undefined) => string
+  /** Whether an article is published; undefined where that is not known. */
+  isPublished: (item: Item) => boolean | undefined
+  /** Whether articles have images, and sections; then each row has a place for one. */
+  hasImages: boolean
+  hasSections: boolean
+  imageOf: (item: Item) => string | undefined
+  sectionOf: (item: Item) => string | undefined
+  /** Where an article is in Drupal. */
+  addressOf: (item: Item) => string | undefined
+  /** Who is at work in an article. */
+  locksOf: (item: Item | undefined) => LockView[]
+  /** Moves an article to an index. */
+  move: (token: string, to: number) => void
+  remove: (token: string) => void
+  /** To be called when there is something new to see. */
+  onChange: () => void
+  /** Inserts an article that was dragged here from a search. */
+  insert: (article: Item, title: string, index: number) => void
+}
+
+/** The article of each order whose new place is being typed, and what is typed first. */
+const placed = new WeakMap<Order, { token: string; digit: string }>()
+
+/** A running order: its articles, moved by dragging, with buttons or with keys. */
+export function orderView(field: Field, order: Order, context: OrderContext): TemplateResult {
+  const {
+    shape: { name, label },
+    holder
+  } = field
+  const rows = [...tokensOf(order.items)]
+  return html` <section
+    class="order field ${holder ? 'is-locked' : ''}"
+    data-field=${name}
+    aria-labelledby="order-${name}"
+  >
+    <h2 id="order-${name}">
+      ${label}<small class="state"
+        >${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small
+      >
+    </h2>
+    <div class="notes" tabindex="-1">${notes(field)}</div>
+    <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
+      ${repeat(
+        rows,
+        ([token]) => token,
+        ([token, item], index) => row(field, order, context, item, token, index, rows.length)
+      )}
+    </ol>
+    ${
+      rows.length > 0
+        ? nothing
+        : html`<p
+            class="invitation"
+            @dragover=${allow(field)}
+            @drop=${onDrop(field, context, () => 0)}
+          >
+            ${sayWith('noArticlesYet', {
+              link: html`<a
+                href="#find"
+                @click=${(event: Event) => {
+                  event.preventDefault()
+                  goToFinder()
+                }}
+                >${say('findFirst')}</a
+              >`
+            })}
+          </p>`
+    }
+  </section>`
+}
+
+/** Puts the focus into the search for articles. */
+export function goToFinder(): void {
+  document.getElementById('find')?.focus()
+}
+
+function row(
+  field: Field,
+  order: Order,
+  {
+    titleOf,
+    isPublished,
+    hasImages,
+    hasSections,
+    imageOf,
+    sectionOf,
+    addressOf,
+    locksOf,
+    ...context
+  }: OrderContext,
+  item: Item,
+  token: string,
+  index: number,
+  length: number
+): TemplateResult {
+  const title = titleOf(item)
+  const address = addressOf(item)
+  const isLocked = field.holder !== undefined
+  const locks = locksOf(item)
+  /** While something is pressed or dragged, the order may change without being shown. */
+  function indexNow(): number {
+    const now = [...tokensOf(order.items).keys()].indexOf(token)
+    return now < 0 ? index : now
+  }
+  async function move(to: number, list: Element, direction: string): Promise<void> {
+    context.move(token, to)
+    await Promise.resolve()
+    // A button that has become useless gives the focus to its twin.
+    const buttons = [
+      ...list.querySelectorAll<HTMLButtonElement>(
+        `[data-token="${CSS.escape(token)}"] button[data-to]`
+      )
+    ]
+    const same = buttons.find(
+      (button) =>
+        button.dataset['to'] === direction && button.getAttribute('aria-disabled') === 'false'
+    )
+    const target =
+      same ?? buttons.find((button) => button.getAttribute('aria-disabled') === 'false')
+    target?.focus()
+  }
+  async function remove(list: Element): Promise<void> {
+    context.remove(token)
+    await Promise.resolve()
+    const buttons = list.querySelectorAll<HTMLElement>('button.remove')
+    const target = buttons[Math.min(index, buttons.length - 1)]
+    if (target) target.focus()
+    else goToFinder()
+  }
+  const isPlaced = placed.get(order)?.token === token
+  async function askPlace(row: Element, digit = ''): Promise<void> {
+    placed.set(order, { token, digit })
+    context.onChange()
+    await Promise.resolve()
+    const input = row.querySelector<HTMLInputElement>('input.place')
+    input?.focus()
+    input?.setSelectionRange(digit.length, input.value.length)
+  }
+  function endPlace(): void {
+    placed.delete(order)
+    context.onChange()
+  }
+  function placeTyped(event: KeyboardEvent): void {
+    if (event.key !== 'Enter' && event.key !== 'Escape') return
+    event.preventDefault()
+    event.stopPropagation()
+    const input = event.target as HTMLInputElement
+    const [to, list] = [Math.min(length, Number.parseInt(input.value, 10)) - 1, listOf(event)]
+    endPlace()
+    if (event.key === 'Enter' && to >= 0 && to !== index) move(to, list, to < index ? 'up' : 'down')
+    else {
+      queueMicrotask(() =>
+        list.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] button.place`)?.focus()
+      )
+    }
+  }
+  // What moves loses the focus for a moment.
+  const placeLeft = ({ currentTarget }: Event) =>
+    setTimeout(() => {
+      if (document.activeElement !== currentTarget && placed.get(order)?.token === token) endPlace()
+    })
+  const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
+  const button = (to: 'up' | 'down', arrow: string, step: number) => {
+    const isUseless = isLocked || index + step < 0 || index + step >= length
+    return html`<button
+      type="button"
+      class="icon-only"
+      data-to=${to}
+      aria-disabled=${isUseless ? 'true' : 'false'}
+      aria-label=${say(to === 'up' ? 'moveUp' : 'moveDown', { title })}
+      @click=${(event: Event) => {
+        if (!isUseless) move(indexNow() + step, listOf(event), to)
+      }}
+    >
+      ${icon(arrow)}
+    </button>`
+  }
+  return html` <li
+    data-token=${token}
+    draggable=${isLocked ? 'false' : 'true'}
+    @keydown=${(event: KeyboardEvent) => {
+      const isTyping = (event.target as Element).matches('input')
+      if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
+      if (
+        /^[1-9]$/.test(event.key) &&
+        !isLocked &&
+        !isTyping &&
+        !event.ctrlKey &&
+        !event.metaKey &&
+        !event.altKey
+      ) {
+        event.preventDefault()
+        return askPlace(event.currentTarget as Element, event.key)
+      }
+      const step = event.altKey
+        ? { ArrowUp: -1, ArrowDown: 1, Home: -length, End: length }[event.key]
+        : undefined
+      if (step === undefined) return
+      event.preventDefault()
+      const to = Math.max(0, Math.min(length - 1, index + step))
+      if (!isLocked && to !== index) {
+        move(to, listOf(event), (event.target as HTMLElement).dataset['to'] ?? 'up')
+      }
+    }}
+    @dragstart=${(event: DragEvent) => startDrag(event, { order: field.shape.name, token }, title)}
+    @dragover=${allow(field)}
+    @dragenter=${(event: DragEvent) => {
+      if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target')
+    }}
+    @dragleave=${(event: DragEvent) => {
+      if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) {
+        ;(event.currentTarget as Element).classList.remove('is-target')
+      }
+    }}
+    @drop=${onDrop(field, context, indexNow, index === length - 1)}
+    @dragend=${endDrag}
+  >
+    <span class="grip">${icon('grip-vertical')}</span>${
+      isPlaced
+        ? html`<input
+            class="place"
+            type="text"
+            inputmode="numeric"
+            autocomplete="off"
+            value=${placed.get(order)!.digit || String(index + 1)}
+            aria-label=${say('newPlace', { title })}
+            @keydown=${placeTyped}
+            @blur=${placeLeft}
+          />`
+        : html`<button
+            type="button"
+            class="place"
+            aria-disabled=${isLocked ? 'true' : 'false'}
+            aria-label=${say('moveToPlace', { place: index + 1, title })}
+            @click=${(event: Event) => {
+              if (!isLocked) askPlace((event.currentTarget as Element).closest('li')!)
+            }}
+          >
+            ${index + 1}
+          </button>`
+    }
+    ${hasImages ? picture(imageOf(item)) : nothing}
+    <span class="what"
+      ><span class="title" dir="auto"
+        >${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span
+      >${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span
+    >
+    ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+    <span class="people"
+      >${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span
+    >
+    ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button
+      type="button"
+      class="icon-only remove"
+      aria-disabled=${isLocked ? 'true' : 'false'}
+      aria-label=${say('removeTitle', { title })}
+      @click=${(event: Event) => {
+        if (!isLocked) remove(listOf(event))
+      }}
+    >
+      ${icon('x')}
+    </button>
+  </li>`
+}
+
+function allow({ holder }: Field): (event: DragEvent) => void {
+  return (event) => {
+    if (contentOfDrag() && !holder) event.preventDefault()
+  }
+}
+
+/** What is dropped at the index of an article; behind it, if its lower half is the end of the list. */
+function onDrop(
+  field: Field,
+  { move, insert }: Pick<OrderContext, 'move' | 'insert'>,
+  indexNow: () => number,
+  isLast = false
+): (event: DragEvent) => void {
+  return (event) => {
+    event.preventDefault()
+    const target = event.currentTarget as Element
+    target.classList.remove('is-target')
+    const what = contentOfDrag()
+    endDrag()
+    if (!what || field.holder) return
+    if ('token' in what) {
+      if (what.order !== field.shape.name) return
+      move(what.token, indexNow())
+      target
+        .closest('ol')
+        ?.querySelector<HTMLElement>(`[data-token="${CSS.escape(what.token)}"] button[data-to]`)
+        ?.focus()
+      return
+    }
+    const { top, height } = target.getBoundingClientRect()
+    insert(
+      what.article,
+      what.title,
+      isLast && event.clientY > top + height / 2 ? indexNow() + 1 : indexNow()
+    )
+  }
+}
+
+/** The focus goes from one row to the next within the list; a row that moves loses it for a moment. */
+function left({ currentTarget }: FocusEvent, field: Field): void {
+  const list = currentTarget as Element
+  setTimeout(() => {
+    if (!list.contains(document.activeElement)) field.blur()
+  })
+}

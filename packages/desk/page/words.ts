@@ -1,0 +1,96 @@
+import type { Holder } from '../../client/src/client.ts'
+import { localeOfReader, say } from './texts.ts'
+
+/** How many colours there are for people. */
+const TONES = 6
+
+let zone: string | undefined
+
+/** Times are told in this time zone from now on. Without one they are those of the reader's clock. */
+export function useZone(timeZone: string | undefined): void {
+  zone = timeZone
+}
+
+/** "14:02", or with the day when that is another. */
+export function at(seconds: number, now: number): string {
+  const then = new Date(seconds * 1000)
+  const time = then.toLocaleTimeString(localeOfReader(), {
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: zone
+  })
+  const dayOf = (date: Date) =>
+    date.toLocaleDateString(localeOfReader(), { day: 'numeric', month: 'short', timeZone: zone })
+  return dayOf(then) === dayOf(new Date(now)) ? time : `${dayOf(then)}, ${time}`
+}
+
+/**
+ * "since 14:02, last typed 14:05", of a lock. Any program may have written when its holder typed, by a clock of its own: it is
+ * told as a time between the beginning of the lock and now.
+ */
+export function since(
+  { timestamp, userData }: Pick<Holder, 'timestamp' | 'userData'>,
+  now: number
+): string {
+  const typedAt = userData['typedAt']
+  const time = at(timestamp, now)
+  if (typeof typedAt !== 'number') return say('since', { time })
+  return say('sinceTyped', {
+    time,
+    typed: at(Math.max(timestamp, Math.min(typedAt, now / 1000)), now)
+  })
+}
+
+/** How long ago, or how old: "40 s", "3 min", "2 h", "5 days". */
+export function duration(seconds: number): string {
+  if (seconds < 60) return say('seconds', { count: Math.max(0, Math.round(seconds)) })
+  if (seconds < 3600) return say('minutes', { count: Math.round(seconds / 60) })
+  const hours = Math.round(seconds / 3600)
+  return hours < 48
+    ? say('hours', { count: hours })
+    : say('days', { count: Math.round(hours / 24) })
+}
+
+/** "6 Oct 2026" of an ISO 8601 date, or of a time; as it is where it is neither. */
+export function day(text: string): string {
+  const date = new Date(text)
+  return Number.isNaN(date.getTime())
+    ? text
+    : date.toLocaleDateString(localeOfReader(), {
+        day: 'numeric',
+        month: 'short',
+        year: 'numeric',
+        timeZone: text.includes('T') ? zone : 'UTC'
+      })
+}
+
+/** The beginning of a text, in which no character is cut in two. */
+export function beginning(text: string, length: number): string {
+  return text.slice(0, length).replace(/\p{Surrogate}$/u, '')
+}
+
+export interface Somebody {
+  uid: string | number
+  name?: string | undefined
+}
+
+/** What the others call somebody. */
+export function nameOf({ uid, name }: Somebody): string {
+  return name || say('userNumber', { uid })
+}
+
+/** "AL" of Ada Lovelace, "A" of Ada. */
+export function initials(somebody: Somebody): string {
+  const words = nameOf(somebody).split(/\s+/).filter(Boolean)
+  return [words[0], words.length > 1 ? words.at(-1) : undefined]
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toUpperCase()
+}
+
+/** The number of somebody's colour, the same everywhere. */
+export function toneOf({ uid }: Somebody): number {
+  return (
+    [...String(uid)].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % 9973, 7) % TONES
+  )
+}
