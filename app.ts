@@ -16,6 +16,7 @@ import { openBus } from './plugins/bus.ts'
 import cmsCaller from './plugins/cms-caller.ts'
 import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
+import { loadDesk } from './plugins/desk.ts'
 import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
@@ -39,7 +40,6 @@ import upsertStore, { openUpserts } from './plugins/upserts.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import closingRoutes from './routes/closing.ts'
-import deskRoutes from './packages/desk/server/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import home from './routes/home.ts'
@@ -116,7 +116,8 @@ async function registerAll(
   await fastify.register(rateLimits, { config, bus })
   await fastify.register(openapi, { config })
   await fastify.register(healthRoutes)
-  if (ownsPaths) await fastify.register(home, { config })
+  const desk = config.desk ? await loadDesk(fastify) : undefined
+  if (ownsPaths) await fastify.register(home, { page: desk ? 'desk' : 'docs' })
 
   const journal = openJournal(fastify, config, store, memory)
   const locks = openLocks(fastify, config, store, { memory, bus, journal })
@@ -151,6 +152,6 @@ async function registerAll(
     await scope.register(boardRoutes)
     await scope.register(closingRoutes)
     await scope.register(journalRoutes)
-    if (config.desk) await scope.register(deskRoutes, { config })
+    if (desk) await scope.register(desk, { config, ownsPaths })
   })
 }

@@ -9,10 +9,9 @@ import { EditionParams, ListedParams } from '../../../lib/editions/schemas.ts'
 import { Failure } from '../../../lib/errors.ts'
 import { UUID_PATTERN } from '../../../lib/patterns.ts'
 import { OF_PAGES } from '../../../lib/http/security-headers.ts'
-import { LANGUAGES, readSources, type DeskFile, type Language } from './sources.ts'
 import { notModified } from '../../../routes/edition-answers.ts'
 import type { Handler } from '../../../routes/handler.ts'
-import { deskFromBelow } from '../../../routes/home.ts'
+import { LANGUAGES, readSources, type DeskFile, type Language } from './sources.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
@@ -20,11 +19,17 @@ const schema = { hide: true }
 /** The content of a file never changes: another one has another name. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
+export interface DeskOptions {
+  config: Config
+  /** Whether every path is Quoin's, also those outside of /desk. */
+  ownsPaths: boolean
+}
+
 /**
  * The page /desk: its files, and what it has to know of this service. It may load nothing from anywhere but here, and
  * covers from the CMS; texts of users get into it as text alone (Trusted Types).
  */
-export default async function desk(fastify: FastifyInstance, { config }: { config: Config }) {
+export default async function desk(fastify: FastifyInstance, { config, ownsPaths }: DeskOptions) {
   const { origin } = new URL(config.cms.url)
   const settings = settingsOf(config, origin)
 
@@ -75,6 +80,20 @@ export default async function desk(fastify: FastifyInstance, { config }: { confi
       { schema: samplesSchema, config: { staleCache: 'samples' } },
       samples
     )
+
+  if (!ownsPaths) return
+  if (!fastify.ignoresTrailingSlash) {
+    fastify.get('/desk/', { schema }, async ({ url }, reply) => reply.redirect(deskFromBelow(url)))
+  }
+  // Browsers ask for it on pages that name no icon, such as an answer of the API.
+  fastify.get('/favicon.ico', { schema }, async (_request, reply) =>
+    reply.redirect(`desk/files/${(await readSources()).icon}`)
+  )
+}
+
+/** Where the path with a slash at its end leads: from there the page would not find its files. The location is relative, as those of routes/home.ts. */
+function deskFromBelow(url: string): string {
+  return `../desk${url.slice(url.split('?', 1)[0]!.length)}`
 }
 
 const fileSchema = { ...schema, params: Type.Object({ name: Type.String() }) }
