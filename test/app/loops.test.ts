@@ -25,7 +25,6 @@ const SHRINKING = new Set([
   'lib/editions/lookup/contents.ts including',
   'lib/editions/lookup/labels.ts including',
   'lib/editions/lookup/list-looks.ts including',
-  'lib/editions/lookup/resources.ts send',
   'lib/editions/site/filters.ts page',
   // Joins the write that is under way, and makes the next one of all that waits.
   'packages/client/src/held.ts flush',

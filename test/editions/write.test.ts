@@ -64,7 +64,7 @@ for (const version of versions) {
       version
     )
     t.ok(bodies.length >= 30, `${bodies.length} bodies`)
-    // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/lookup/resources.ts).
+    // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/lookup/send.ts).
     const droppedLater = ['rest-post-date-with-format-key', 'rest-post-unknown-property']
     const notYetSeen = new Set<string>()
     for (const { name, request, response } of bodies) {

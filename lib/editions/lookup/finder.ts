@@ -8,7 +8,8 @@ import { pageQuery, PAGE_MAX } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { mismatch, rowId } from '../translate/verify.ts'
 import { findById } from './find-by-id.ts'
-import type { Purpose, Resources } from './resources.ts'
+import type { Purpose } from './resource-context.ts'
+import type { Resources } from './resources.ts'
 
 /**
  * Finds an edition of any bundle by its integer id or uuid.

@@ -100,26 +100,34 @@ const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => bo
   none: () => false
 }
 
-/** Remembers what to include until the fields of the resource type or the collections change. */
-export function createIncludes(model: ContentModel) {
-  const includes = new WeakMap<
-    Shape,
-    Map<Scope, { exposed: Collection[]; room: number; include: Include }>
-  >()
+/** What was included last for each scope of a shape, and what beside the shape it was made of. */
+export type IncludeMemory = WeakMap<Shape, Map<Scope, LastInclude>>
 
-  return function includeFor(
-    shape: Shape | undefined,
-    collections: Collection[],
-    scope: Scope,
-    room: number
-  ): Include {
-    const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
-    const last = ofShape?.get(scope)
-    if (last?.exposed === collections && last.room === room) return last.include
-    const include = includeOf(shape, model, collections, room, SCOPES[scope])
-    ofShape?.set(scope, { exposed: collections, room, include })
-    return include
-  }
+interface LastInclude {
+  collections: Collection[]
+  room: number
+  include: Include
+}
+
+/** What an include is made of. */
+interface IncludeSource {
+  shape: Shape | undefined
+  collections: Collection[]
+  scope: Scope
+  room: number
+}
+
+/** What a request includes: the same as the last time until one of its sources changes. */
+export function includeFor(
+  { model, includes }: { model: ContentModel; includes: IncludeMemory },
+  { shape, collections, scope, room }: IncludeSource
+): Include {
+  const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
+  const last = ofShape?.get(scope)
+  if (last?.collections === collections && last.room === room) return last.include
+  const include = includeOf(shape, model, collections, room, SCOPES[scope])
+  ofShape?.set(scope, { collections, room, include })
+  return include
 }
 
 /** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */

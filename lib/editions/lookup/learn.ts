@@ -1,0 +1,149 @@
+import { primaryData, type Document, type Resource } from '../../drupal/document.ts'
+import { callOf } from '../../http/calls.ts'
+import {
+  namesWithUnknownTargets,
+  referencesIn,
+  translatedIn,
+  type KnownTargets
+} from '../site/targets.ts'
+import { PAGE_MAX, type Parameters } from '../translate/query.ts'
+import { mismatch } from '../translate/verify.ts'
+import { covers, includeOf, type Include } from './include.ts'
+import {
+  shortenUrls,
+  type RequestPlan,
+  type RequestTarget,
+  type ResourceQuestion
+} from './request-plan.ts'
+import type { ResourceContext } from './resource-context.ts'
+
+/** Takes in the fields that a document shows. @returns its editions */
+export function learnShapes({ shapes }: ResourceContext, document: Document): Resource[] {
+  const editions = primaryData(document)
+  // A page has no more rows. One with more is refused when it is looked at.
+  editions.slice(0, PAGE_MAX).forEach(shapes.learn)
+  return editions
+}
+
+/**
+ * Takes in the fields and targets that an answer shows, and asks for targets that the plan did not
+ * include.
+ * @param isLast whether the answer has to do, whatever it shows
+ * @returns the resource type to plan for instead, where the answer shows references that the plan
+ *   does not know
+ */
+export async function learnDocument(
+  context: ResourceContext,
+  question: ResourceQuestion,
+  plan: RequestPlan,
+  document: Document,
+  isLast: boolean
+): Promise<string | undefined> {
+  const { model, targets } = context
+  const { resourceType, include, ownTargets, page } = plan
+  const editions = learnShapes(context, document)
+  const isCovered = editions.every(
+    (resource) => resource.type === resourceType && covers(include, resource, model)
+  )
+  if (!isCovered && !isLast) return editions[0]!.type
+  const references = referencesIn(editions, include.included)
+  targets.learn(ownTargets, references, document, question.caller, page)
+  const missingNames = namesWithUnknownTargets(editions, include.relationships, ownTargets.targets)
+  if (missingNames.length > 0) {
+    await learnTargets(context, question, ownTargets, editions, missingNames)
+  }
+  await learnOriginals(context, question, ownTargets, editions, include)
+  if (missingNames.length === 0) ownTargets.documents.add(document)
+  return undefined
+}
+
+/** Asks for the targets of some relationships of these editions, and for nothing else. */
+async function learnTargets(
+  context: ResourceContext,
+  question: ResourceQuestion,
+  ownTargets: KnownTargets,
+  editions: Resource[],
+  names: string[]
+): Promise<void> {
+  const { type: resourceType, id } = editions[0]!
+  const include = await includeTargets(context, question, resourceType, new Set(names))
+  const document = await askTargets(context, question, resourceType, include)
+  const rows = primaryData(document)
+  // A page may have moved on by some rows in the meantime, but not by all of them.
+  if (rows.length > 0 && !rows.some(({ id }) => editions.some((edition) => edition.id === id))) {
+    throw mismatch(`${resourceType} ${id}`, rows[0]!)
+  }
+  const references = referencesIn(rows, include.included)
+  context.targets.learn(ownTargets, references, document, question.caller)
+}
+
+/**
+ * Asks for the originals of targets that were shown in a translation, since core REST gives the urls
+ * of originals: in one language after the other. Where none shows the original, the url stays that
+ * of the translation.
+ */
+export async function learnOriginals(
+  context: ResourceContext,
+  question: RequestTarget,
+  ownTargets: KnownTargets,
+  editions: Resource[],
+  { relationships }: Include
+): Promise<void> {
+  const { languages, targets } = context
+  if (languages.length < 2) return
+  for (const language of languages) {
+    const translations = translatedIn(editions, relationships, ownTargets.targets).filter(
+      ({ langcode }) => langcode !== language
+    )
+    if (translations.length === 0) continue
+    const { type: resourceType } = editions[0]!
+    const names = new Set(translations.map(({ relationship }) => relationship))
+    const include = await includeTargets(context, question, resourceType, names)
+    callOf(question.caller)?.allow(1)
+    const document = await askTargets(context, question, resourceType, include, language).catch(
+      () => ({})
+    )
+    targets.learnOriginals(ownTargets, translations, document)
+  }
+  targets.settle(ownTargets, translatedIn(editions, relationships, ownTargets.targets))
+}
+
+/**
+ * What to include for these relationships, as many as fit into a URL that names each a second time,
+ * as a sparse field.
+ */
+async function includeTargets(
+  { shapes, model, catalog, room }: ResourceContext,
+  { path, query, caller }: RequestTarget,
+  resourceType: string,
+  names: ReadonlySet<string>
+): Promise<Include> {
+  return includeOf(
+    shapes.of(resourceType),
+    model,
+    await catalog.all(caller),
+    room.beside(path, query) / 2,
+    (name) => names.has(name)
+  )
+}
+
+/**
+ * Asks for the targets of the included relationships, and for nothing else. Where a URL is too long
+ * for that, they stay unknown.
+ */
+async function askTargets(
+  context: ResourceContext,
+  { path, query, caller }: RequestTarget,
+  resourceType: string,
+  include: Include,
+  language?: string
+): Promise<Document> {
+  const fields = [...include.included, ...context.ownAttributes].join(',')
+  const sparse: Parameters = [...query, ...include.query, [`fields[${resourceType}]`, fields]]
+  const answer = await context.cms
+    .request({ path, query: sparse, caller, language })
+    .catch((error: unknown) => error as Error)
+  if (shortenUrls(context, answer, resourceType)) return {}
+  if (answer instanceof Error) throw answer
+  return answer.document
+}
