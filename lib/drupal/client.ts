@@ -1,17 +1,17 @@
 import { Failure, texts } from '../errors.ts'
 import { abortable, type Signal } from '../http/aborter.ts'
 import { LARGE_ANSWER } from '../http/answer-memory.ts'
-import { callOf, type Caller } from '../http/calls.ts'
+import { callOf, type Call, type Caller } from '../http/calls.ts'
 import { upstream, type Http, type HttpRequest } from '../http/client.ts'
 import { isJson, JSONAPI, type HttpAnswer } from '../http/exchange.ts'
-import { createSingleFlight } from '../http/single-flight.ts'
+import { createSingleFlight, type SingleFlight } from '../http/single-flight.ts'
+import { restAfter } from '../slices.ts'
 import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
 import { documentIn, weightOf, type Document } from './document.ts'
-import { createDocuments } from './documents.ts'
+import { createDocuments, type Documents } from './documents.ts'
 import { notJsonapi } from './foreign.ts'
-import { createLanguages } from './languages.ts'
-import { restAfter } from '../slices.ts'
+import { createLanguages, type Languages } from './languages.ts'
 import { tellRefusal, type RefusalListener } from './refusals.ts'
 
 export interface JsonapiRequest {
@@ -22,7 +22,10 @@ export interface JsonapiRequest {
   query?: Iterable<readonly [string, string]>
   body?: Document | object
   caller: Caller
-  /** The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the path, where the site has prefixes. */
+  /**
+   * The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the path,
+   * where the site has prefixes.
+   */
   language?: string | undefined
   /** Of a read: whether it has to begin now, rather than share one that is under way. */
   isFresh?: boolean
@@ -46,12 +49,13 @@ export interface Jsonapi {
   /**
    * Sends one request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other.
    *
-   * Reads by one caller of the same target at the same time are one request with one answer. As long as the CMS answers with
-   * the same bytes, the document is the same object (documents.ts). Neither must be changed. A request counts for the caller's
-   * call (lib/http/calls.ts) and ends with it, except a write that was sent.
-   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
-   *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too large). Their
-   *   messages have no text of the CMS, except for the title of a page.
+   * Reads by one caller of the same target at the same time are one request with one answer. As long
+   * as the CMS answers with the same bytes, the document is the same object (documents.ts). Neither
+   * must be changed. A request counts for the caller's call (lib/http/calls.ts) and ends with it,
+   * except a write that was sent.
+   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit
+   *   breaker let nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML,
+   *   broken JSON, too large). Their messages have no text of the CMS, except for the title of a page.
    */
   request(request: JsonapiRequest): Promise<JsonapiAnswer>
 }
@@ -74,156 +78,250 @@ const RETRY_AFTER_SECONDS = '30'
 /** RFC 9110 section 10.2.3: seconds, or a date. */
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
+/** What requests to Drupal's JSON:API work with. */
+interface JsonapiContext {
+  http: Http
+  jsonapiPath: string
+  account: Account | undefined
+  languages: Languages
+  /** The reads that are under way, by their keys. */
+  reads: SingleFlight<JsonapiAnswer>
+  documents: Documents
+  onRenewal: JsonapiOptions['onRenewal']
+  onRefusal: RefusalListener
+  /** The last refusal of the service account that the listener was told of. */
+  loginRefusal: Failure | undefined
+}
+
+/** A request, and what follows from it for the way it goes. */
+interface OutgoingRequest extends JsonapiRequest {
+  method: NonNullable<JsonapiRequest['method']>
+  /** The path of JSON:API in the language asked for. */
+  root: string
+  /** The path below it, with the query. */
+  place: string
+  /** The key of a read (credentials.ts); undefined for a write. */
+  key: string | undefined
+  /** The call that the request counts for. */
+  call: Call | undefined
+}
+
 /** A client of Drupal's JSON:API. */
 export function createJsonapi({
   http,
   jsonapiPath,
-  languages: prefixes,
+  languages,
   account,
   onRenewal,
   onRefusal = () => {}
 }: JsonapiOptions): Jsonapi {
-  const languages = createLanguages(jsonapiPath, prefixes)
-  const reads = createSingleFlight<JsonapiAnswer>()
-  const documents = createDocuments()
-  let loginRefusal: Failure | undefined
-
-  async function request(request: JsonapiRequest): Promise<JsonapiAnswer> {
-    const { method = 'GET', path, caller } = request
-    const answer = await exchange(request).catch((error: Failure) => {
-      // In the pause after it every request gets the same failure.
-      if (error.code === 'CMS_LOGIN_REFUSED' && error !== loginRefusal) onRefusal(caller)
-      if (error.code === 'CMS_LOGIN_REFUSED') loginRefusal = error
-      throw error
-    })
-    tellRefusal({ method, path, caller, status: answer.status }, onRefusal)
-    return answer
+  const context: JsonapiContext = {
+    http,
+    jsonapiPath,
+    account,
+    languages: createLanguages(jsonapiPath, languages),
+    reads: createSingleFlight(),
+    documents: createDocuments(),
+    onRenewal,
+    onRefusal,
+    loginRefusal: undefined
   }
+  return { request: (request) => requestJsonapi(context, request) }
+}
 
-  async function exchange({
-    method = 'GET',
-    path,
-    query = [],
-    body,
-    caller,
-    language,
-    isFresh
-  }: JsonapiRequest): Promise<JsonapiAnswer> {
-    const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
-    const place = path + (parameters && `?${parameters}`)
-    const root = language === undefined ? jsonapiPath : languages.pathOf(language)
-    const target = root + place
-    let isElsewhere = root !== jsonapiPath
-    const key = method === 'GET' ? readKey(target, caller) : undefined
-    const call = callOf(caller)
-    call?.spend()
-    const answer =
-      key === undefined
-        ? await ask(call?.waiting).finally(endWrite)
-        : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
-    if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
-    // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
-    if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
-    return isElsewhere ? { ...answer, isElsewhere } : answer
+/** Sends one request to the CMS, and tells of a refusal (`Jsonapi`). */
+export async function requestJsonapi(
+  context: JsonapiContext,
+  request: JsonapiRequest
+): Promise<JsonapiAnswer> {
+  const { method = 'GET', path, caller } = request
+  const answer = await exchangeJsonapi(context, request).catch((error: Failure) => {
+    tellLoginRefusal(context, caller, error)
+    throw error
+  })
+  tellRefusal({ method, path, caller, status: answer.status }, context.onRefusal)
+  return answer
+}
 
-    /** @param signal aborts the wait; a write that was sent goes on */
-    async function ask(signal: Signal | undefined): Promise<JsonapiAnswer> {
-      if (signal?.aborted) throw signal.reason
-      let credentials = account && (await abortable(account.credentials(), signal))
-      let answer = await send(credentials, signal)
-      const isRefused = answer.status === 401 || answer.status === 403
-      if (
-        credentials &&
-        isRefused &&
-        (await abortable(account!.renew(credentials, answer.status), signal))
-      ) {
-        // A refused request has changed nothing, so it can be sent again with new credentials.
-        credentials = await abortable(account!.credentials(), signal)
-        call?.retry()
-        answer = await send(credentials, signal)
-      }
-      const parsed = answerOf(answer, key, { ...caller, ...credentials })
-      // Before the calls that share it go on, which keeps them in their order: the first of them asks for what comes next.
-      await restAfter(parsed.bytes)
-      return parsed
-    }
+/** Tells of a refusal of the service account. In the pause after it every request gets the same failure. */
+function tellLoginRefusal(context: JsonapiContext, caller: Caller, failure: Failure): void {
+  if (failure.code !== 'CMS_LOGIN_REFUSED' || failure === context.loginRefusal) return
+  context.onRefusal(caller)
+  context.loginRefusal = failure
+}
 
-    function endWrite(): void {
-      reads.forgetAll()
-      call?.endWrite()
-    }
+async function exchangeJsonapi(
+  context: JsonapiContext,
+  request: JsonapiRequest
+): Promise<JsonapiAnswer> {
+  const outgoing = outgoingOf(context, request)
+  const { key, caller, call } = outgoing
+  call?.spend()
+  const answer =
+    key === undefined ? await write(context, outgoing) : await read(context, outgoing, key)
+  if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
+  // Callers without a session may share an answer. None of them gets its cookies, which would make
+  // one session of all.
+  if (answer.cookies && hasSession(caller)) context.onRenewal?.(caller, answer.cookies)
+  return answer
+}
 
-    /** Sends it, and once more under another path where Drupal refuses to save it under that one. */
-    async function send(
-      credentials: Record<string, string> | undefined,
-      signal: Signal | undefined
-    ): Promise<HttpAnswer> {
-      const message: HttpRequest = {
-        method,
-        path: target,
-        headers: {
-          ...caller,
-          ...(language !== undefined && { 'accept-language': language }),
-          ...credentials,
-          accept: JSONAPI,
-          ...(body && { 'content-type': JSONAPI })
-        },
-        ...(body && { body: JSON.stringify(body) }),
-        take: method === 'GET' ? call?.take : call?.takeOutcome,
-        free: call?.free,
-        ...(method === 'GET'
-          ? { repeatable: true, onRetry: call?.retry, signal }
-          : { isWrite: true })
-      }
-      const answer = await http.send(message)
-      const guess =
-        answer.status === 405
-          ? languages.guess(language, documentIn(answer.body)?.errors)
-          : undefined
-      if (guess === undefined) return answer
-      call?.retry()
-      const second = await http.send({ ...message, path: guess + place })
-      const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
-      if (isNoPath) return answer
-      languages.learn(language, guess)
-      isElsewhere = true
-      return second
-    }
+function outgoingOf(
+  { jsonapiPath, languages }: JsonapiContext,
+  request: JsonapiRequest
+): OutgoingRequest {
+  const { method = 'GET', path, query = [], caller, language } = request
+  const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
+  const root = language === undefined ? jsonapiPath : languages.pathOf(language)
+  const place = path + (parameters && `?${parameters}`)
+  return {
+    ...request,
+    method,
+    root,
+    place,
+    key: method === 'GET' ? readKey(root + place, caller) : undefined,
+    call: callOf(caller)
   }
+}
 
-  /**
-   * @param key of a read, whose document may be one that came before
-   * @param sent the header fields of the request
-   */
-  function answerOf(answer: HttpAnswer, key: string | undefined, sent: object): JsonapiAnswer {
-    const { status, headers, body } = answer
-    if (status === 503 || status === 429) {
-      const retryAfter = String(headers['retry-after'])
-      throw new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
-        headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
-        cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
-      })
-    }
-    if (status >= 500) {
-      throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
-    }
-    const isDocument = (status < 300 || status >= 400) && isJson(headers)
-    const document = !isDocument
-      ? undefined
-      : key === undefined
-        ? documentIn(body)
-        : documents.read(key, body)
-    if (!document || (status < 300 && document.data === undefined)) throw notJsonapi(answer, sent)
-    const challenge = headers['www-authenticate']
-    const cookies = headers['set-cookie'] && sessionCookies(headers)
-    return {
-      status,
-      document,
-      bytes: weightOf(document),
-      ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }),
-      ...(cookies && cookies.length > 0 && { cookies })
-    }
+/** Reads that begin after the write do not share the answer of one that began before. */
+async function write(context: JsonapiContext, request: OutgoingRequest): Promise<JsonapiAnswer> {
+  const { call } = request
+  try {
+    return await ask(context, request, call?.waiting)
+  } finally {
+    context.reads.forgetAll()
+    call?.endWrite()
   }
+}
 
-  return { request }
+function read(
+  context: JsonapiContext,
+  request: OutgoingRequest,
+  key: string
+): Promise<JsonapiAnswer> {
+  const { call, isFresh } = request
+  if (isFresh) return ask(context, request, call?.signal)
+  return context.reads.share(key, (signal) => ask(context, request, signal), call?.signal)
+}
+
+/**
+ * Sends a request with the credentials of the service account, if there is one, and once more where
+ * they were refused and others are to be had.
+ * @param signal aborts the wait; a write that was sent goes on
+ */
+async function ask(
+  context: JsonapiContext,
+  request: OutgoingRequest,
+  signal: Signal | undefined
+): Promise<JsonapiAnswer> {
+  if (signal?.aborted) throw signal.reason
+  const { account } = context
+  let credentials = account && (await abortable(account.credentials(), signal))
+  let answer = await send(context, request, credentials, signal)
+  const { status } = answer
+  const isRefused = status === 401 || status === 403
+  if (credentials && isRefused && (await abortable(account!.renew(credentials, status), signal))) {
+    // A refused request has changed nothing, so it can be sent again with new credentials.
+    credentials = await abortable(account!.credentials(), signal)
+    request.call?.retry()
+    answer = await send(context, request, credentials, signal)
+  }
+  const parsed = answerOf(context, request, answer, { ...request.caller, ...credentials })
+  // Before the calls that share it go on, which keeps them in their order: the first of them asks
+  // for what comes next.
+  await restAfter(parsed.bytes)
+  return parsed
+}
+
+/** An answer of the CMS, and whether it was asked under the prefix of another language. */
+type SentAnswer = HttpAnswer & { isElsewhere: boolean }
+
+/** Sends a request, and once more under another path where Drupal refuses to save it under that one. */
+async function send(
+  { http, jsonapiPath, languages }: JsonapiContext,
+  request: OutgoingRequest,
+  credentials: Record<string, string> | undefined,
+  signal: Signal | undefined
+): Promise<SentAnswer> {
+  const { root, place, language, call } = request
+  const message = messageOf(request, credentials, signal)
+  const answer = { ...(await http.send(message)), isElsewhere: root !== jsonapiPath }
+  if (answer.status !== 405) return answer
+  const guess = languages.guess(language, documentIn(answer.body)?.errors)
+  if (guess === undefined) return answer
+  call?.retry()
+  const second = await http.send({ ...message, path: guess + place })
+  const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
+  if (isNoPath) return answer
+  languages.learn(language, guess)
+  return { ...second, isElsewhere: true }
+}
+
+function messageOf(
+  { method, root, place, body, caller, language, call }: OutgoingRequest,
+  credentials: Record<string, string> | undefined,
+  signal: Signal | undefined
+): HttpRequest {
+  return {
+    method,
+    path: root + place,
+    headers: {
+      ...caller,
+      ...(language !== undefined && { 'accept-language': language }),
+      ...credentials,
+      accept: JSONAPI,
+      ...(body && { 'content-type': JSONAPI })
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    take: method === 'GET' ? call?.take : call?.takeOutcome,
+    free: call?.free,
+    ...(method === 'GET' ? { repeatable: true, onRetry: call?.retry, signal } : { isWrite: true })
+  }
+}
+
+/** @param sent the header fields of the request */
+function answerOf(
+  context: JsonapiContext,
+  { key }: OutgoingRequest,
+  answer: SentAnswer,
+  sent: object
+): JsonapiAnswer {
+  const { status, headers, isElsewhere } = answer
+  if (status >= 500 || status === 429) throw failureOf(answer)
+  const document = documentOf(context, answer, key)
+  if (!document || (status < 300 && document.data === undefined)) throw notJsonapi(answer, sent)
+  const challenge = headers['www-authenticate']
+  const cookies = headers['set-cookie'] && sessionCookies(headers)
+  return {
+    status,
+    document,
+    bytes: weightOf(document),
+    ...(isElsewhere && { isElsewhere }),
+    ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }),
+    ...(cookies && cookies.length > 0 && { cookies })
+  }
+}
+
+/** The failure that the CMS answers with. */
+function failureOf({ status, headers, body }: HttpAnswer): Failure {
+  if (status !== 503 && status !== 429) {
+    return new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
+  }
+  const retryAfter = String(headers['retry-after'])
+  return new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
+    headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
+    cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
+  })
+}
+
+/** @param key of a read, whose document may be one that came before */
+function documentOf(
+  { documents }: JsonapiContext,
+  { status, headers, body }: HttpAnswer,
+  key: string | undefined
+): Document | undefined {
+  const isRedirect = status >= 300 && status < 400
+  if (isRedirect || !isJson(headers)) return undefined
+  return key === undefined ? documentIn(body) : documents.read(key, body)
 }
