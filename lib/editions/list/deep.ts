@@ -1,10 +1,13 @@
 import type { Page } from '../translate/query.ts'
 
+/** What rows are read for. */
+export type PagePurpose = 'rows' | 'count'
+
 /** A collection whose rows come by descending id, in pages cut before access is checked. */
 export type Source<Row> = (
   offset: number,
   limit: number,
-  purpose: 'rows' | 'count'
+  purpose: PagePurpose
 ) => Promise<Page<Row>>
 
 /** Where a list begins in one source. */
