@@ -4,7 +4,7 @@ import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import type { JsonapiAnswer, JsonapiRequest } from '#lib/drupal/client.ts'
 import type { Source } from '#lib/editions/list/deep.ts'
 import { list, type ListOptions } from '#lib/editions/list/listing.ts'
-import { createVisibilityCheck } from '#lib/editions/list/visibility.ts'
+import { isAllVisible } from '#lib/editions/list/visibility.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, open } from './site.ts'
@@ -283,8 +283,8 @@ t.test('that nothing is hidden is believed only where Drupal says so', async (t)
       request: async ({ query = [] }: JsonapiRequest) =>
         [...query].some(([, value]) => value === 'default_langcode') ? translated : filtered
     }
-    t.equal(await createVisibilityCheck({ cms, model })(collection, 100, 7, {}), believed, what)
+    t.equal(await isAllVisible({ cms, model }, collection, 100, 7, {}), believed, what)
   }
   const refuses = { request: async () => ({ status: 403, document: { errors: [{ detail: 'no' }] } }) }
-  await t.rejects(createVisibilityCheck({ cms: refuses, model })(collection, 100, 7, {}), { code: 'CMS_FORBIDDEN' })
+  await t.rejects(isAllVisible({ cms: refuses, model }, collection, 100, 7, {}), { code: 'CMS_FORBIDDEN' })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createUnpublished, HIDDEN_PAGES } from '#lib/editions/list/unpublished.ts'
+import { HIDDEN_PAGES, pagesOfUnpublished, unpublishedContext } from '#lib/editions/list/unpublished.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { contentModel } from '#lib/editions/model.ts'
 
@@ -23,7 +23,7 @@ function open(rows: Row[]) {
   const clock = { now: 0 }
   const warnings: string[] = []
   let asked = 0
-  const unpublishedOf = createUnpublished({
+  const context = unpublishedContext({
     model: contentModel({}),
     warn: (message) => {
       warnings.push(message)
@@ -32,7 +32,7 @@ function open(rows: Row[]) {
   })
   async function read(isCertain = false) {
     asked = 0
-    const page = unpublishedOf({
+    const page = pagesOfUnpublished(context, {
       collection,
       caller: {},
       resourceOf,

@@ -2,7 +2,7 @@ import type { Caller } from '../../http/calls.ts'
 import type { JsonText } from '../../json-text.ts'
 import { scalarText } from '../../drupal/document.ts'
 import { mapInSlices } from '../../slices.ts'
-import { publicName } from '../model.ts'
+import { publicName, type ContentModel } from '../model.ts'
 import type { Site } from '../site/site.ts'
 import type { EditionJson } from '../translate/edition-json.ts'
 import type { EditionTexts } from '../translate/texts.ts'
@@ -25,24 +25,38 @@ export interface RowPage {
   total: number | null
 }
 
-/** Lists rows as texts. @throws {Failure} what the search throws */
+export interface RowContext {
+  model: ContentModel
+  search: ReturnType<typeof createSearch>
+  editionTexts: EditionTexts
+}
+
+/** Lists rows as `listRows` does. */
 export function createRows(
   { model }: Pick<Site, 'model'>,
   search: ReturnType<typeof createSearch>,
-  { jsonOf }: EditionTexts
+  editionTexts: EditionTexts
 ) {
-  const idAttribute = publicName(model, model.keys.id)
+  const context: RowContext = { model, search, editionTexts }
+  return (bundle: string, query: Search, caller: Caller) => listRows(context, bundle, query, caller)
+}
 
-  return async function rows(bundle: string, query: Search, caller: Caller): Promise<RowPage> {
-    const { rows, hasMore, total } = await search(bundle, query, caller)
-    return {
-      editions: await mapInSlices(rows, jsonOf),
-      rows: rows.map(({ resource: { id, attributes } }) => ({
-        id: scalarText(attributes?.[idAttribute]),
-        uuid: id
-      })),
-      hasMore,
-      total
-    }
+/** Lists rows as texts. @throws {Failure} what the search throws */
+export async function listRows(
+  { model, search, editionTexts }: RowContext,
+  bundle: string,
+  query: Search,
+  caller: Caller
+): Promise<RowPage> {
+  const { rows, hasMore, total } = await search(bundle, query, caller)
+  const idAttribute = publicName(model, model.keys.id)
+  return {
+    editions: await mapInSlices(rows, editionTexts.jsonOf),
+    rows: rows.map(({ resource: { id, attributes } }) => ({
+      id: scalarText(attributes?.[idAttribute]),
+      uuid: id
+    })),
+    hasMore,
+    total
   }
 }

@@ -27,64 +27,95 @@ export interface UnpublishedOptions<Row> {
   isCertain?: boolean
 }
 
+export interface UnpublishedContext {
+  model: ContentModel
+  warn: (message: string) => void
+  now: () => number
+  /** When a caller was shown nothing unpublished of a collection, by both. */
+  hidden: LRUCache<string, number>
+  /** The warnings that were given. */
+  warnings: Set<string>
+}
+
+export function unpublishedContext({
+  model,
+  warn,
+  now = () => performance.now()
+}: Pick<Site, 'model' | 'warn'> & { now?: () => number }): UnpublishedContext {
+  return { model, warn, now, hidden: new LRUCache({ max: REMEMBERED }), warnings: new Set() }
+}
+
+/** What pages have shown so far of a collection's unpublished rows. */
+interface Progress {
+  /** Names the collection and the caller. */
+  key: string
+  isCertain: boolean
+  /** How many pages had no such row. */
+  hiddenPages: number
+  hasShown: boolean
+  /** The id of the last such row. */
+  last: number
+}
+
 /**
  * What is not published in a collection as pages by descending id, without a filter: for callers whom Drupal lets filter
  * among the published rows. It comes first in a list that is sorted so, and ends where the ids begin anew, or with a page that shows
  * published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
  * these follow each other, what comes after them is not read.
  */
-export function createUnpublished({
-  model,
-  warn,
-  now = () => performance.now()
-}: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
-  const hidden = new LRUCache<string, number>({ max: REMEMBERED })
-  const warnings = new Set<string>()
-
-  return function unpublishedOf<Row>({
-    collection,
-    caller,
-    read,
-    resourceOf,
-    isCertain = false
-  }: UnpublishedOptions<Row>): (offset: number, limit: number) => Promise<Page<Row>> {
-    const key = `${collection.path}:${fingerprint(caller)}`
-    let hiddenPages = 0
-    let hasShown = false
-    let last = Infinity
-
-    return async (offset, limit) => {
-      if (offset === 0) last = Infinity
-      const { count: _, ...page } = await read(
-        unpublishedQuery(offset, limit, model.keys.published!, model)
-      )
-      const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, last)
-      if (rows.length > 0) last = idOf(resourceOf(rows.at(-1)!), model)
-      hasShown ||= rows.length > 0
-      const mayHaveMore = page.more && !isEnd
-      return { ...page, rows, more: hasShown ? mayHaveMore : goesOn(mayHaveMore) }
-    }
-
-    /** Whether to read on where nothing unpublished has been shown so far. */
-    function goesOn(mayHaveMore: boolean): boolean {
-      if (isCertain) return mayHaveMore
-      const at = hidden.get(key)
-      if (at !== undefined && now() - at < REMEMBERED_MS) return false
-      const isLast = ++hiddenPages === HIDDEN_PAGES
-      if (mayHaveMore && !isLast) return true
-      // The first page is read each time: the newest are on it.
-      if (hiddenPages > 1) hidden.set(key, now())
-      if (mayHaveMore) tell()
-      return false
-    }
-
-    function tell(): void {
-      const message = `Drupal showed some users none of the newest ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
-      if (warnings.has(message)) return
-      warnings.add(message)
-      warn(message)
-    }
+export function pagesOfUnpublished<Row>(
+  context: UnpublishedContext,
+  { collection, caller, read, resourceOf, isCertain = false }: UnpublishedOptions<Row>
+): (offset: number, limit: number) => Promise<Page<Row>> {
+  const { model } = context
+  const progress: Progress = {
+    key: `${collection.path}:${fingerprint(caller)}`,
+    isCertain,
+    hiddenPages: 0,
+    hasShown: false,
+    last: Infinity
   }
+
+  return async (offset, limit) => {
+    if (offset === 0) progress.last = Infinity
+    const { count: _, ...page } = await read(
+      unpublishedQuery(offset, limit, model.keys.published!, model)
+    )
+    const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, progress.last)
+    if (rows.length > 0) {
+      progress.last = idOf(resourceOf(rows.at(-1)!), model)
+      progress.hasShown = true
+    }
+    const mayHaveMore = page.more && !isEnd
+    const more = progress.hasShown ? mayHaveMore : searchesOn(context, progress, mayHaveMore)
+    return { ...page, rows, more }
+  }
+}
+
+/** Whether to read on where nothing unpublished has been shown so far. */
+function searchesOn(
+  context: UnpublishedContext,
+  progress: Progress,
+  mayHaveMore: boolean
+): boolean {
+  const { hidden, now } = context
+  if (progress.isCertain) return mayHaveMore
+  const at = hidden.get(progress.key)
+  if (at !== undefined && now() - at < REMEMBERED_MS) return false
+  progress.hiddenPages++
+  const isLast = progress.hiddenPages === HIDDEN_PAGES
+  if (mayHaveMore && !isLast) return true
+  // The first page is read each time: the newest are on it.
+  if (progress.hiddenPages > 1) hidden.set(progress.key, now())
+  if (mayHaveMore) warnOfHidden(context)
+  return false
+}
+
+function warnOfHidden({ model, warn, warnings }: UnpublishedContext): void {
+  const message = `Drupal showed some users none of the newest ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
+  if (warnings.has(message)) return
+  warnings.add(message)
+  warn(message)
 }
 
 /** The unpublished rows of a page, up to where they end. */

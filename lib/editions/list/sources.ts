@@ -1,0 +1,177 @@
+import type { Failure } from '../../errors.ts'
+import { LARGE_ANSWER } from '../../http/answer-memory.ts'
+import { callOf, type Caller } from '../../http/calls.ts'
+import type { Resources } from '../lookup/resources.ts'
+import { publicName, publicNames, type ContentModel } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
+import { isWithoutField } from '../translate/failures.ts'
+import { filterQuery, pageQuery, type Page, type Selection } from '../translate/query.ts'
+import type { LoadedEdition } from '../translate/read.ts'
+import type { PagePurpose, Source } from './deep.ts'
+import { pagesOfUnpublished, type UnpublishedContext } from './unpublished.ts'
+
+export interface SourceContext {
+  model: ContentModel
+  resources: Pick<Resources, 'page' | 'sparsePage'>
+  unpublished: UnpublishedContext
+}
+
+/** What a list is made of. */
+export interface Query {
+  selection: Selection
+  collections: Collection[]
+  caller: Caller
+  isWanted: (edition: LoadedEdition) => boolean
+  /** The collections without the field of a filter, as far as Drupal has said so. */
+  lacking: Set<Collection>
+}
+
+/**
+ * Which pages of a collection a list reads. `filtered`: those that Drupal filters. `unpublished`: what is not published, without
+ * a filter, `all unpublished` however much of it is hidden. `unfiltered`: all.
+ */
+export type SourceKind = 'filtered' | 'unpublished' | 'all unpublished' | 'unfiltered'
+
+/** The pages of a collection. Rows that are not wanted may be among them. */
+export function sourceOf(
+  context: SourceContext,
+  kind: SourceKind,
+  collection: Collection,
+  query: Query
+): Source<LoadedEdition> {
+  const source = rawSource(context, kind, collection, query)
+  return async (offset, size, purpose) => {
+    const page = await orNothing(source(offset, size, purpose), collection, query)
+    freeUnwanted(page, purpose, query)
+    return page
+  }
+}
+
+function rawSource(
+  context: SourceContext,
+  kind: SourceKind,
+  collection: Collection,
+  query: Query
+): Source<LoadedEdition> {
+  switch (kind) {
+    case 'filtered':
+      return filteredSource(context, collection, query)
+    case 'unfiltered':
+      return unfilteredSource(context, collection, query)
+    default:
+      return unpublishedSource(context, collection, query, kind === 'all unpublished')
+  }
+}
+
+/** A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. */
+async function orNothing(
+  page: Promise<Page<LoadedEdition>>,
+  collection: Collection,
+  { lacking, collections }: Query
+): Promise<Page<LoadedEdition>> {
+  try {
+    return await page
+  } catch (error) {
+    if (!isWithoutField(error as Failure)) throw error
+    lacking.add(collection)
+    if (lacking.size === collections.length) throw error
+    return { rows: [], more: false, count: 0 }
+  }
+}
+
+/** Gives back the memory for rows that are not for the answer. */
+function freeUnwanted(
+  { rows, bytes = 0 }: Page<LoadedEdition>,
+  purpose: PagePurpose,
+  { isWanted, caller }: Query
+): void {
+  if (bytes < LARGE_ANSWER) return
+  const wanted = purpose === 'count' ? 0 : rows.filter(isWanted).length
+  callOf(caller)?.free(bytes - Math.ceil((bytes * wanted) / Math.max(1, rows.length)))
+}
+
+/**
+ * Pages that Drupal filters. A site that has no keys, or does not show them to the caller, refuses to filter by them. Then the
+ * search for `q` is in titles only.
+ */
+function filteredSource(
+  context: SourceContext,
+  collection: Collection,
+  query: Query
+): Source<LoadedEdition> {
+  const { keys, fields } = context.model
+  let byKey = Boolean(query.selection.q) && keys.label !== null && fields.key !== null
+  return async (offset, size, purpose) => {
+    const read = () => filteredPage(context, collection, query, byKey, offset, size, purpose)
+    try {
+      return await read()
+    } catch (error) {
+      if (!byKey || !isFilterRefusal(error)) throw error
+      byKey = false
+      return read()
+    }
+  }
+}
+
+/** @param byKey whether `q` also searches the keys of editions that have titles */
+function filteredPage(
+  { model, resources }: SourceContext,
+  collection: Collection,
+  { selection, caller }: Query,
+  byKey: boolean,
+  offset: number,
+  size: number,
+  purpose: PagePurpose
+): Promise<Page<LoadedEdition>> {
+  const parameters = [
+    ...filterQuery(selection, model, byKey || model.keys.label === null),
+    ...pageQuery(offset, size, model)
+  ]
+  return purpose === 'rows'
+    ? resources.page(collection, parameters, caller)
+    : resources.sparsePage(collection, parameters, comparedFields(model), caller)
+}
+
+/** The public names of the fields that a selection, and an order, compare. */
+function comparedFields(model: ContentModel): string[] {
+  const { keys, fields } = model
+  const compared = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]
+  return [publicName(model, keys.id), ...publicNames(model, ...compared)]
+}
+
+/** What is not published, for callers that Drupal lets filter among the published rows. */
+function unpublishedSource(
+  { resources, unpublished }: SourceContext,
+  collection: Collection,
+  { caller }: Query,
+  isCertain: boolean
+): Source<LoadedEdition> {
+  return pagesOfUnpublished(unpublished, {
+    collection,
+    caller,
+    read: (parameters) => resources.page(collection, parameters, caller),
+    resourceOf: ({ resource }) => resource,
+    isCertain
+  })
+}
+
+/** All pages, for callers that Drupal does not let filter. */
+function unfilteredSource(
+  { model, resources }: SourceContext,
+  collection: Collection,
+  { caller }: Query
+): Source<LoadedEdition> {
+  return async (offset, size) => {
+    const { count: _, ...page } = await resources.page(
+      collection,
+      pageQuery(offset, size, model),
+      caller
+    )
+    return page
+  }
+}
+
+/** Whether Drupal has refused a filter: the field does not exist, or the caller may not see it. */
+function isFilterRefusal(error: unknown): boolean {
+  return ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes((error as Failure).code)
+}
