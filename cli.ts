@@ -19,14 +19,17 @@ const verbs: Record<
   doctor: {
     summary:
       'looks for what is wrong with the settings, the lock table and the CMS, and says what to do',
-    run: () => import('./doctor.ts')
+    run: async () => (await import('./packages/setup/doctor.ts')).doctor()
   },
   model: {
     summary: 'asks the CMS for its content model and writes it (--entity-type=<name>, --force)',
-    run: async (args) => (await import('./model.ts')).run(args),
+    run: async (args) => (await import('./packages/setup/model.ts')).model(args),
     takesArguments: true
   },
-  table: { summary: 'makes the lock table, or checks it', run: () => import('./table.ts') }
+  table: {
+    summary: 'makes the lock table, or checks it',
+    run: async () => (await import('./packages/setup/table.ts')).table()
+  }
 }
 
 const width = Math.max(...Object.keys(verbs).map((verb) => verb.length))

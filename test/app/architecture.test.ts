@@ -12,11 +12,11 @@ const UNDICI = ['lib/http/exchange.ts', 'lib/table/transport.ts', 'lib/http/clie
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
 const MAY_NAME_DRUPALS =
-  /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
+  /^(?:(?:lib\/editions|packages\/(?:drupal-stand-in|setup)|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
 const FLOORS = [
-  /^(?:packages\/(?:desk\/page|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/,
+  /^(?:packages\/(?:desk\/page|drupal-stand-in|setup)\/|dev\/|cli\.ts$)/,
   /^server\.ts$/,
   /^app\.ts$/,
   /^(?:plugins|routes|packages\/desk\/server)\//,
@@ -37,14 +37,13 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/editions\/translate\//, /^lib\/editions\/(?!translate\/|model\.ts$)/, 'translation knows nothing of the site'],
   [/^lib\/editions\/site\//, /^lib\/editions\/(?!site\/|translate\/|model\.ts$)/, 'a site knows nothing of what is done with it'],
   [
-    /^lib\/editions\/survey\//,
-    /^lib\/editions\/(?!survey\/|site\/|translate\/|model\.ts$)/,
+    /^packages\/setup\/survey\//,
+    /^(?:packages\/setup\/(?!survey\/)|lib\/editions\/(?!site\/|translate\/|model\.ts$))/,
     'a survey knows nothing of what is done with a site'
   ],
-  [/^lib\/editions\/(?!survey\/)/, /^lib\/editions\/survey\//, 'the service does not survey a site'],
   [/^lib\/editions\/lookup\//, /^lib\/editions\/(?!lookup\/|site\/|translate\/|model\.ts$)/, 'a look-up knows nothing of lists and saves'],
   [/^lib\/editions\/\w+\//, /^lib\/editions\/(?!\w+\/|model\.ts$|schemas\.ts$)/, 'the rooms know nothing of what joins them'],
-  [/^(?!(?:doctor|model)\.ts$|lib\/doctor\/|test\/)/, /^lib\/doctor\//, 'the doctor is no part of the service'],
+  [/^(?!packages\/setup\/|test\/|cli\.ts$)/, /^packages\/setup\//, 'the service starts without its setup'],
   [/^lib\/auth\//, /^lib\/(?:locks|table|editions)\//, 'who calls does not depend on what for'],
   [/^lib\/(?:locks|table|editions|drupal)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
@@ -127,7 +126,7 @@ function violations(sources: Sources, paths = [...sources.keys()]): string[] {
 function namesakes(sources: Sources): string[] {
   const files = new Map<string, Set<string>>()
   for (const [path, text] of sources) {
-    if (!/^(?:lib|plugins|routes|config)\//.test(path)) continue
+    if (!/^(?:lib|plugins|routes|config|packages\/setup)\//.test(path)) continue
     for (const [, name] of text.matchAll(/^export (?:async )?(?:type|interface|const|function\*?) (\w+)/gm)) {
       files.set(name!, (files.get(name!) ?? new Set()).add(path))
     }
@@ -171,6 +170,7 @@ t.test('the house is built as laid out', async (t) => {
   )
   t.strictSame(broken, [], 'every relative import was understood')
   t.ok(edges.some(([path, target]) => path === 'server.ts' && target === 'app.ts'))
+  t.notMatch(house.get('cli.ts'), /^import .*packages\//m, 'quoin loads a package when its verb is asked for')
   t.ok(
     edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'),
     'an import of many lines too'
@@ -283,8 +283,23 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
     [
       'plugins/x.ts',
-      "import { checkStore } from '../lib/doctor/store.ts'",
-      'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'
+      "import { checkStore } from '../packages/setup/doctor/store.ts'",
+      'plugins/x.ts imports packages/setup/doctor/store.ts: the service starts without its setup'
+    ],
+    [
+      'lib/table/x.ts',
+      "const { provision } = await import('../../packages/setup/table/provision.ts')",
+      'lib/table/x.ts imports packages/setup/table/provision.ts: the service starts without its setup'
+    ],
+    [
+      'packages/setup/survey/x.ts',
+      "import { createEditions } from '../../../lib/editions/editions.ts'",
+      'packages/setup/survey/x.ts imports lib/editions/editions.ts: a survey knows nothing'
+    ],
+    [
+      'packages/setup/survey/x.ts',
+      "import { checkCms } from '../doctor/cms.ts'",
+      'packages/setup/survey/x.ts imports packages/setup/doctor/cms.ts: a survey knows nothing'
     ],
     [
       'packages/desk/page/x.ts',
@@ -332,7 +347,7 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       "export { failures } from '../../../lib/errors.ts'",
       'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'
     ],
-    ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
+    ['server.ts', "import './packages/setup/doctor.ts'", 'server.ts imports packages/setup/doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
     ['lib/editions/x.ts', "import { Pool } from 'undici'", 'lib/editions/x.ts names undici'],
@@ -376,10 +391,10 @@ t.test('what the rules allow passes', async (t) => {
   const fine: Array<[path: string, text: string]> = [
     ['lib/editions/x.ts', "import { isObject } from '../drupal/document.ts'\nconst type = 'publisher_container'"],
     ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
-    ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
+    ['packages/setup/doctor.ts', "import { giveUp } from '../../server.ts'\nimport { checkStore } from './doctor/store.ts'"],
     [
-      'lib/doctor/x.ts',
-      "import { describe } from '../table/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"
+      'packages/setup/doctor/x.ts',
+      "import { describe } from '../table/provision.ts'\nimport { createCatalog } from '../../../lib/editions/site/catalog.ts'\nconst name = 'drupal_internal__id'"
     ],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
     [

@@ -23,8 +23,8 @@ t.test('production dependencies alone run the service, its health check, the doc
   const [healthy, ill, table, doctor] = [
     runNode(t, check, { cwd, env: { PORT: port! } }),
     runNode(t, check, { cwd, env: { PORT: '9' } }),
-    runNode(t, start.with(-1, 'table.ts'), { cwd, env: store }),
-    runNode(t, start.with(-1, 'doctor.ts'), { cwd, env })
+    runNode(t, [...start.slice(0, -1), 'cli.ts', 'table'], { cwd, env: store }),
+    runNode(t, [...start.slice(0, -1), 'cli.ts', 'doctor'], { cwd, env })
   ]
   t.strictSame(await Promise.all([healthy.ended, ill.ended, table.ended, doctor.ended]), [0, 1, 1, 1])
   t.match(table.output(), { stderr: '', stdout: /^! {4}table DataState: there was no answer/ })

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { busAdvice, checkBus } from '#lib/doctor/bus.ts'
-import { line } from '#lib/findings.ts'
+import { busAdvice, checkBus } from '../../packages/setup/doctor/bus.ts'
+import { line } from '../../packages/setup/diagnosis.ts'
 import { startFakeRedis } from '../bus/fixtures/fake-redis.ts'
 
 /** What the doctor says of a bus, by its address. */

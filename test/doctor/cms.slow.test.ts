@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { createCms, type Cms, type CmsContent, type CmsOptions, type Seed } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { checkCms } from '#lib/doctor/cms.ts'
+import { checkCms } from '../../packages/setup/doctor/cms.ts'
 import { contentModel } from '#lib/editions/model.ts'
-import { report } from '#lib/findings.ts'
+import { report } from '../../packages/setup/diagnosis.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account } from '#lib/drupal/accounts.ts'
 import { createHttp } from '#lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { jwkOf, pairs } from '../auth/fixtures.ts'
 import { serving } from '../fixtures/loopback.ts'
-import { checkIssuer } from '#lib/doctor/issuer.ts'
-import { line } from '#lib/findings.ts'
+import { checkIssuer } from '../../packages/setup/doctor/issuer.ts'
+import { line } from '../../packages/setup/diagnosis.ts'
 
 async function found(t: Test, status: number, body: string): Promise<string> {
   return foundAt(await serving(t, (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body)))

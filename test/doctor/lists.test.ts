@@ -1,10 +1,10 @@
 import t from 'tap'
-import { checkLists } from '#lib/doctor/lists.ts'
+import { checkLists } from '../../packages/setup/doctor/lists.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import type { Collection } from '#lib/editions/site/catalog.ts'
-import { line } from '#lib/findings.ts'
+import { line } from '../../packages/setup/diagnosis.ts'
 import type { JsonapiAnswer, JsonapiRequest } from '#lib/drupal/client.ts'
-import type { Visitor } from '#lib/doctor/editions.ts'
+import type { Visitor } from '../../packages/setup/doctor/editions.ts'
 
 const collection = (bundle: string): Collection => ({
   resourceType: `node--${bundle}`,

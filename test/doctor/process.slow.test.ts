@@ -7,16 +7,10 @@ import { newspaper } from '../../dev/content.ts'
 import { emptyDirectory, ROOT, runNode } from '../app/fixtures/processes.ts'
 import { needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 
-const command = (script: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)]
+const command = (verb: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, 'cli.ts'), verb]
 
-async function run(
-  t: Test,
-  script: 'doctor.ts' | 'model.ts' | 'table.ts',
-  env: Record<string, string>,
-  cwd = emptyDirectory(t),
-  args: string[] = []
-) {
-  const { ended, output } = runNode(t, [...command(script), ...args], { env, cwd })
+async function run(t: Test, verb: 'doctor' | 'model' | 'table', env: Record<string, string>, cwd = emptyDirectory(t), args: string[] = []) {
+  const { ended, output } = runNode(t, [...command(verb), ...args], { env, cwd })
   const code = await ended
   const { stdout, stderr } = output()
   return { code, lines: stdout.split('\n').slice(0, -1), stderr }
@@ -37,7 +31,7 @@ t.test('npm run table and then npm run doctor on a store and a site that are rig
   }
 
   t.match(
-    await run(t, 'doctor.ts', env),
+    await run(t, 'doctor', env),
     {
       code: 1,
       stderr: '',
@@ -50,11 +44,11 @@ t.test('npm run table and then npm run doctor on a store and a site that are rig
     'and goes on with the CMS'
   )
   t.match(
-    await run(t, 'table.ts', store),
+    await run(t, 'table', store),
     { code: 0, stderr: '', lines: [/^ok {3}table Locks: made/, /^ok {3}time to live: turned on/, /^- {4}point-in-time recovery/] },
     'which needs no other settings'
   )
-  const { code, lines, stderr } = await run(t, 'doctor.ts', env)
+  const { code, lines, stderr } = await run(t, 'doctor', env)
   t.strictSame({ code, stderr }, { code: 0, stderr: '' })
   t.strictSame(lines.slice(0, 4), [
     'ok   settings: none is missing or wrong',
@@ -64,14 +58,14 @@ t.test('npm run table and then npm run doctor on a store and a site that are rig
   ])
   t.ok(lines.includes('ok   filters: editor finds what there is'))
   t.equal((await client.send(new ScanCommand({ TableName: 'Locks' }))).Count, 0)
-  t.match((await run(t, 'table.ts', store)).lines, [/^ok {3}table Locks: is there/, /^ok {3}time to live: is on/, /^-/])
+  t.match((await run(t, 'table', store)).lines, [/^ok {3}table Locks: is there/, /^ok {3}time to live: is on/, /^-/])
 })
 
 t.test('wrong settings are all told, exit with 1, and no secret is among them', async (t) => {
   const secrets = { CMS_PASSWORD: 'hunter2\n', CMS_CLIENT_SECRET: 'hunter2', CMS_URL: 'https://ada:hunter2@cms.example' }
   const cwd = emptyDirectory(t)
   writeFileSync(join(cwd, '.env'), 'PORT=http\n')
-  const doctor = await run(t, 'doctor.ts', { ...secrets, AWS_REGION: 'eu-central-1', CMS_AUTH: 'basic' }, cwd)
+  const doctor = await run(t, 'doctor', { ...secrets, AWS_REGION: 'eu-central-1', CMS_AUTH: 'basic' }, cwd)
   t.match(doctor, {
     code: 1,
     stderr: '',
@@ -87,7 +81,7 @@ t.test('wrong settings are all told, exit with 1, and no secret is among them', 
   t.equal(doctor.lines.length, 6)
   t.notMatch(doctor.lines.join('\n'), /hunter2/)
 
-  const table = await run(t, 'table.ts', { ...secrets, DATA_STATE_TABLE: 'a b' }, cwd)
+  const table = await run(t, 'table', { ...secrets, DATA_STATE_TABLE: 'a b' }, cwd)
   t.match(table, {
     code: 1,
     lines: [],
@@ -96,14 +90,14 @@ t.test('wrong settings are all told, exit with 1, and no secret is among them', 
 
   const unreadable = emptyDirectory(t)
   mkdirSync(join(unreadable, '.env'))
-  t.match(await run(t, 'doctor.ts', {}, unreadable), { code: 1, lines: [/^! {4}\.env cannot be read: /, /^-/], stderr: '' })
+  t.match(await run(t, 'doctor', {}, unreadable), { code: 1, lines: [/^! {4}\.env cannot be read: /, /^-/], stderr: '' })
 })
 
 t.test('an issuer, a store and a CMS that are away are told, and exit with 1', async (t) => {
   const nowhere = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
   const jwt = { AUTH: 'jwt', AUTH_JWKS_URL: 'http://127.0.0.1:9', AUTH_ISSUER: 'x', AUTH_AUDIENCE: 'x' }
   const [doctor, table, nobody] = await Promise.all([
-    run(t, 'doctor.ts', {
+    run(t, 'doctor', {
       ...nowhere,
       ...jwt,
       ENVIRONMENT: 'test',
@@ -112,8 +106,8 @@ t.test('an issuer, a store and a CMS that are away are told, and exit with 1', a
       CMS_USER: 'ada',
       CMS_PASSWORD: 'hunter2'
     }),
-    run(t, 'table.ts', nowhere),
-    run(t, 'table.ts', { ...nowhere, AWS_PROFILE: 'nobody', AWS_EC2_METADATA_DISABLED: 'true' })
+    run(t, 'table', nowhere),
+    run(t, 'table', { ...nowhere, AWS_PROFILE: 'nobody', AWS_EC2_METADATA_DISABLED: 'true' })
   ])
   t.match(doctor, {
     code: 1,
@@ -138,7 +132,7 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   const env = { CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
   const read = (name: string) => JSON.parse(readFileSync(join(cwd, name), 'utf8'))
 
-  const first = await run(t, 'model.ts', env, cwd)
+  const first = await run(t, 'model', env, cwd)
   t.match(first, { code: 0, stderr: '' })
   t.match(first.lines.slice(-2), [
     /^ok {3}content-model.json: written; look at what is guessed/,
@@ -147,25 +141,22 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   t.match(read('content-model.json'), { $schema: /config\/content-model\.schema\.json$/, entityType: 'publisher_container' })
 
   const before = cms.requests
-  t.match(await run(t, 'model.ts', env, cwd), { code: 1, lines: [/^! {4}content-model.json is there already: /] })
+  t.match(await run(t, 'model', env, cwd), { code: 1, lines: [/^! {4}content-model.json is there already: /] })
   t.equal(cms.requests, before, 'nothing is asked then')
   writeFileSync(join(cwd, 'named.json'), '{}')
   const named = { ...env, CONTENT_MODEL: 'named.json' }
-  t.match(await run(t, 'model.ts', named, cwd), { code: 1, lines: [/^! {4}named.json is there already/] })
-  t.match(
-    (await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=publisher_container'])).lines.at(-1),
-    /^ok {3}named.json: written/
-  )
+  t.match(await run(t, 'model', named, cwd), { code: 1, lines: [/^! {4}named.json is there already/] })
+  t.match((await run(t, 'model', named, cwd, ['--force', '--entity-type=publisher_container'])).lines.at(-1), /^ok {3}named.json: written/)
   t.equal(read('named.json').entityType, 'publisher_container')
-  t.match(await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=issue']), { code: 1 })
+  t.match(await run(t, 'model', named, cwd, ['--force', '--entity-type=issue']), { code: 1 })
   t.equal(read('named.json').entityType, 'publisher_container', 'what is there stays where none can be written')
 
-  t.match(await run(t, 'model.ts', {}, cwd, ['--force']), { code: 1, stderr: /CMS_URL is missing/ })
-  t.match(await run(t, 'model.ts', { ...env, CMS_PASSWORD: '' }, cwd, ['--force']), { code: 1, stderr: /CMS_PASSWORD is missing/ })
-  t.match(await run(t, 'model.ts', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name> and --force/ })
+  t.match(await run(t, 'model', {}, cwd, ['--force']), { code: 1, stderr: /CMS_URL is missing/ })
+  t.match(await run(t, 'model', { ...env, CMS_PASSWORD: '' }, cwd, ['--force']), { code: 1, stderr: /CMS_PASSWORD is missing/ })
+  t.match(await run(t, 'model', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name> and --force/ })
   const { lines } = await run(
     t,
-    'doctor.ts',
+    'doctor',
     { ...named, ENVIRONMENT: 'test', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', EVENTS_BUS_URL: 'redis://quoin:hunter2@127.0.0.1:9' },
     cwd
   )

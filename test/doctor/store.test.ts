@@ -1,10 +1,10 @@
 import { CreateTableCommand, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, ScanCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
-import { checkStore, type StoreToCheck } from '#lib/doctor/store.ts'
+import { checkStore, type StoreToCheck } from '../../packages/setup/doctor/store.ts'
 import { createStore } from '#lib/table/client.ts'
 import { tableDefinition } from '#lib/table/definition.ts'
-import { report } from '#lib/findings.ts'
+import { report } from '../../packages/setup/diagnosis.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 import { fails, say, startFakeEngine, works, type Script } from '../locks/fixtures/fake-engine.ts'
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeModel } from '#lib/doctor/write-model.ts'
-import { report } from '#lib/findings.ts'
+import { writeModel } from '../../packages/setup/write-model.ts'
+import { report } from '../../packages/setup/diagnosis.ts'
 import { createHttp } from '#lib/http/client.ts'
 import { basicAccount } from '#lib/drupal/accounts.ts'
 

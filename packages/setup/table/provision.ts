@@ -10,10 +10,10 @@ import {
   type TimeToLiveDescription
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import { commandFor } from '../package-root.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
+import { commandFor } from '../../../lib/package-root.ts'
 import { advice, isUnknownOperation, NOT_NEEDED } from './advice.ts'
-import { createTable, keysOf, REMOVE_AT, tableDefinition } from './definition.ts'
+import { createTable, keysOf, REMOVE_AT, tableDefinition } from '../../../lib/table/definition.ts'
 
 export interface TableAt {
   client: DynamoDBDocumentClient

@@ -1,6 +1,6 @@
-import { wrong, type Diagnosis } from '../findings.ts'
-import { transportReason } from '../http/transport-reason.ts'
-import { commandFor } from '../package-root.ts'
+import { wrong, type Diagnosis } from '../diagnosis.ts'
+import { transportReason } from '../../../lib/http/transport-reason.ts'
+import { commandFor } from '../../../lib/package-root.ts'
 
 const POLICY = 'give it the policies of config/aws/quoin.yaml'
 

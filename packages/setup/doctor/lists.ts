@@ -1,16 +1,16 @@
-import { looksIn, URI } from '../editions/lookup/looks.ts'
-import type { ContentModel } from '../editions/model.ts'
-import type { Collection } from '../editions/site/catalog.ts'
-import { notIncludable, refusal } from '../editions/translate/failures.ts'
-import { PAGE_MAX } from '../editions/translate/query.ts'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
+import { looksIn, URI } from '../../../lib/editions/lookup/looks.ts'
+import type { ContentModel } from '../../../lib/editions/model.ts'
+import type { Collection } from '../../../lib/editions/site/catalog.ts'
+import { notIncludable, refusal } from '../../../lib/editions/translate/failures.ts'
+import { PAGE_MAX } from '../../../lib/editions/translate/query.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
 import {
   identifiers,
   isObject,
   resources,
   type Document,
   type Resource
-} from '../drupal/document.ts'
+} from '../../../lib/drupal/document.ts'
 import type { Visitor } from './editions.ts'
 
 /** How many lists with images or sections are checked. */

@@ -1,8 +1,8 @@
-import { Failure } from '../../errors.ts'
-import type { Http } from '../../http/client.ts'
-import { textOf } from '../../http/exchange.ts'
-import type { Account } from '../../drupal/accounts.ts'
-import { createJsonapi, type Jsonapi } from '../../drupal/client.ts'
+import { Failure } from '../../../lib/errors.ts'
+import type { Http } from '../../../lib/http/client.ts'
+import { textOf } from '../../../lib/http/exchange.ts'
+import type { Account } from '../../../lib/drupal/accounts.ts'
+import { createJsonapi, type Jsonapi } from '../../../lib/drupal/client.ts'
 import {
   isObject,
   objectIn,
@@ -11,9 +11,9 @@ import {
   scalarText,
   type Document,
   type Resource
-} from '../../drupal/document.ts'
-import { refusal } from '../translate/failures.ts'
-import { PAGE_MAX } from '../translate/query.ts'
+} from '../../../lib/drupal/document.ts'
+import { refusal } from '../../../lib/editions/translate/failures.ts'
+import { PAGE_MAX } from '../../../lib/editions/translate/query.ts'
 
 /** How a survey asks a site. It reads only. */
 export interface Ask {

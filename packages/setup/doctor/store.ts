@@ -14,9 +14,9 @@ import {
   unusable,
   type TableAt
 } from '../table/provision.ts'
-import { keysOf, REMOVE_AT } from '../table/definition.ts'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import { commandFor } from '../package-root.ts'
+import { keysOf, REMOVE_AT } from '../../../lib/table/definition.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
+import { commandFor } from '../../../lib/package-root.ts'
 
 export interface StoreToCheck extends TableAt {
   /** First part of every record's key. */

@@ -1,15 +1,21 @@
-import { createCatalog, type Collection } from '../editions/site/catalog.ts'
-import type { ContentModel } from '../editions/model.ts'
-import { createAsk } from '../editions/survey/ask.ts'
-import { collectionsOf, surveySite } from '../editions/survey/survey.ts'
-import { refusal } from '../editions/translate/failures.ts'
-import { Failure } from '../errors.ts'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import type { Http } from '../http/client.ts'
-import type { Account } from '../drupal/accounts.ts'
-import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../drupal/client.ts'
-import { identifiers, isObject, oneResource, userIn, type Document } from '../drupal/document.ts'
-import { commandFor } from '../package-root.ts'
+import { createCatalog, type Collection } from '../../../lib/editions/site/catalog.ts'
+import type { ContentModel } from '../../../lib/editions/model.ts'
+import { createAsk } from '../survey/ask.ts'
+import { collectionsOf, surveySite } from '../survey/survey.ts'
+import { refusal } from '../../../lib/editions/translate/failures.ts'
+import { Failure } from '../../../lib/errors.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
+import type { Http } from '../../../lib/http/client.ts'
+import type { Account } from '../../../lib/drupal/accounts.ts'
+import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../../../lib/drupal/client.ts'
+import {
+  identifiers,
+  isObject,
+  oneResource,
+  userIn,
+  type Document
+} from '../../../lib/drupal/document.ts'
+import { commandFor } from '../../../lib/package-root.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'

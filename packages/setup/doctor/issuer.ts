@@ -1,7 +1,7 @@
 import { createLocalJWKSet } from 'jose'
-import { fetchKeySet } from '../auth/issuer-keys.ts'
-import { ok, wrong, type Diagnosis } from '../findings.ts'
-import { transportReason } from '../http/transport-reason.ts'
+import { fetchKeySet } from '../../../lib/auth/issuer-keys.ts'
+import { ok, wrong, type Diagnosis } from '../diagnosis.ts'
+import { transportReason } from '../../../lib/http/transport-reason.ts'
 
 /** Checks that the keys of the issuer can be fetched, as they are when the first token comes. */
 export async function checkIssuer(jwksUrl: string): Promise<Diagnosis> {

@@ -1,4 +1,4 @@
-import { isObject } from '../../drupal/document.ts'
+import { isObject } from '../../../lib/drupal/document.ts'
 import type { Ask, Plain } from './ask.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 

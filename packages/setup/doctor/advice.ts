@@ -1,7 +1,7 @@
-import type { Failure } from '../errors.ts'
-import { wrong, type Diagnosis } from '../findings.ts'
-import { transportReason } from '../http/transport-reason.ts'
-import { NOT_JSONAPI, SETTINGS, type ForeignError } from '../drupal/foreign.ts'
+import type { Failure } from '../../../lib/errors.ts'
+import { wrong, type Diagnosis } from '../diagnosis.ts'
+import { transportReason } from '../../../lib/http/transport-reason.ts'
+import { NOT_JSONAPI, SETTINGS, type ForeignError } from '../../../lib/drupal/foreign.ts'
 
 /** What nginx and Apache say on a port for HTTPS to a request without TLS. */
 const PLAIN_HTTP =

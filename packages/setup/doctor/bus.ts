@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { connectOnce } from '../bus/redis.ts'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
+import { connectOnce } from '../../../lib/bus/redis.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
 
 export interface BusToCheck {
   url: string

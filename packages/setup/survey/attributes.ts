@@ -4,7 +4,7 @@ import {
   scalarText,
   type Resource,
   type ResourceIdentifier
-} from '../../drupal/document.ts'
+} from '../../../lib/drupal/document.ts'
 
 /** What the editions that a survey saw show of one attribute. */
 export interface Attribute {

@@ -1,5 +1,5 @@
-import { identifiers, isObject, scalarText, type Resource } from '../../drupal/document.ts'
-import { INTERNAL } from '../model.ts'
+import { identifiers, isObject, scalarText, type Resource } from '../../../lib/drupal/document.ts'
+import { INTERNAL } from '../../../lib/editions/model.ts'
 import {
   attributesOf,
   isBoolean,

@@ -1,7 +1,7 @@
-import { isObject, scalarText, type Resource } from '../../drupal/document.ts'
-import { contentModel, INTERNAL } from '../model.ts'
-import { createCatalog, type Collection } from '../site/catalog.ts'
-import { uuidQuery } from '../translate/query.ts'
+import { isObject, scalarText, type Resource } from '../../../lib/drupal/document.ts'
+import { contentModel, INTERNAL } from '../../../lib/editions/model.ts'
+import { createCatalog, type Collection } from '../../../lib/editions/site/catalog.ts'
+import { uuidQuery } from '../../../lib/editions/translate/query.ts'
 import type { Ask, RowList } from './ask.ts'
 import { attributesOf, hasTimes, relationsOf, targetId } from './attributes.ts'
 import {

@@ -1,6 +1,6 @@
-import { isObject, type Resource } from '../../drupal/document.ts'
-import { INTERNAL } from '../model.ts'
-import { allowedValues } from '../site/catalog.ts'
+import { isObject, type Resource } from '../../../lib/drupal/document.ts'
+import { INTERNAL } from '../../../lib/editions/model.ts'
+import { allowedValues } from '../../../lib/editions/site/catalog.ts'
 import {
   attributesOf,
   hasTimes,

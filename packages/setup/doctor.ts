@@ -1,16 +1,16 @@
-import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
-import { checkBus } from './lib/doctor/bus.ts'
-import { checkCms } from './lib/doctor/cms.ts'
-import { checkIssuer } from './lib/doctor/issuer.ts'
-import { checkStore } from './lib/doctor/store.ts'
-import { createStore } from './lib/table/client.ts'
-import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
-import { createHttp } from './lib/http/client.ts'
-import { channelOf, countsOf } from './plugins/bus.ts'
-import { accountOf } from './plugins/editions.ts'
-import { giveUp, loadEnvFile } from './server.ts'
+import { misspeltSettings, readConfig, SettingsError, type Config } from '../../config/env.ts'
+import { checkBus } from './doctor/bus.ts'
+import { checkCms } from './doctor/cms.ts'
+import { checkIssuer } from './doctor/issuer.ts'
+import { checkStore } from './doctor/store.ts'
+import { createStore } from '../../lib/table/client.ts'
+import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
+import { createHttp } from '../../lib/http/client.ts'
+import { channelOf, countsOf } from '../../plugins/bus.ts'
+import { accountOf } from '../../plugins/editions.ts'
+import { giveUp, loadEnvFile } from '../../server.ts'
 
-/** `npm run doctor`: what is wrong with the settings, the issuer's keys, the bus, the lock table and the CMS, and what to do. All stays as it was. */
+/** What is right and wrong with the settings, the issuer's keys, the bus, the lock table and the CMS. */
 async function* examine(): AsyncGenerator<Diagnosis> {
   try {
     loadEnvFile()
@@ -69,8 +69,11 @@ async function* cms({
   }
 }
 
-try {
-  process.exitCode = (await report(examine(), console.log)) ? 0 : 1
-} catch (error) {
-  giveUp(error)
+/** `quoin doctor`: says what is wrong with a setup and what to do. It changes nothing. */
+export async function doctor(): Promise<void> {
+  try {
+    process.exitCode = (await report(examine(), console.log)) ? 0 : 1
+  } catch (error) {
+    giveUp(error)
+  }
 }

@@ -2,14 +2,14 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { readCmsConfig, SettingsError } from './config/env.ts'
-import { describeCandidate, writeModel } from './lib/doctor/write-model.ts'
-import type { Candidate } from './lib/editions/survey/candidates.ts'
-import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
-import { createHttp } from './lib/http/client.ts'
-import { commandFor, PACKAGE_ROOT } from './lib/package-root.ts'
-import { accountOf } from './plugins/editions.ts'
-import { giveUp, loadEnvFile } from './server.ts'
+import { readCmsConfig, SettingsError } from '../../config/env.ts'
+import { describeCandidate, writeModel } from './write-model.ts'
+import type { Candidate } from './survey/candidates.ts'
+import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
+import { createHttp } from '../../lib/http/client.ts'
+import { commandFor, PACKAGE_ROOT } from '../../lib/package-root.ts'
+import { accountOf } from '../../plugins/editions.ts'
+import { giveUp, loadEnvFile } from '../../server.ts'
 
 interface Options {
   /** Writes over a file that is there. */
@@ -34,7 +34,7 @@ function optionsIn(args: string[]): Options | string {
   }
 }
 
-/** `npm run model`: asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL names. */
+/** Asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL names. */
 async function* learn({ force, entityType }: Options): AsyncGenerator<Diagnosis> {
   const {
     cms: { auth, jsonapiPath, ...at },
@@ -102,8 +102,8 @@ async function choose(candidates: Candidate[]): Promise<string | undefined> {
   }
 }
 
-/** Does what `npm run model` and `quoin model` do. @param args what stands behind the verb */
-export async function run(args: string[]): Promise<void> {
+/** `quoin model`: writes the content model of the Drupal at CMS_URL. @param args what stands behind the verb */
+export async function model(args: string[]): Promise<void> {
   const options = optionsIn(args)
   try {
     if (typeof options === 'string') throw new SettingsError([options])
@@ -113,5 +113,3 @@ export async function run(args: string[]): Promise<void> {
     giveUp(error)
   }
 }
-
-if (import.meta.main ?? process.argv[1] === import.meta.filename) await run(process.argv.slice(2))

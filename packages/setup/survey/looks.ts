@@ -1,5 +1,5 @@
-import type { Resource, ResourceIdentifier } from '../../drupal/document.ts'
-import type { Collection } from '../site/catalog.ts'
+import type { Resource, ResourceIdentifier } from '../../../lib/drupal/document.ts'
+import type { Collection } from '../../../lib/editions/site/catalog.ts'
 import type { Ask } from './ask.ts'
 import { attributesOf, relationsOf, type Relation } from './attributes.ts'
 import type { Storage } from './fields.ts'

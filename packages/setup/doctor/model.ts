@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ContentModel } from '../editions/model.ts'
-import type { Member } from '../editions/survey/member.ts'
-import type { Survey } from '../editions/survey/survey.ts'
-import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import { commandFor } from '../package-root.ts'
+import type { ContentModel } from '../../../lib/editions/model.ts'
+import type { Member } from '../survey/member.ts'
+import type { Survey } from '../survey/survey.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
+import { commandFor } from '../../../lib/package-root.ts'
 
 /** Members that may differ from the site: a content model may have only some of the site's bundles and edition types, with its own labels. */
 const NARROWED = ['bundles', 'editionTypes']

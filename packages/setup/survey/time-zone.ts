@@ -1,4 +1,4 @@
-import type { Resource } from '../../drupal/document.ts'
+import type { Resource } from '../../../lib/drupal/document.ts'
 import { attributesOf, hasTimes, isLocalTime } from './attributes.ts'
 import { guessed, hidden, type Member } from './member.ts'
 

@@ -1,6 +1,6 @@
-import { scalarText, type Resource } from '../../drupal/document.ts'
-import { INTERNAL } from '../model.ts'
-import type { Collection } from '../site/catalog.ts'
+import { scalarText, type Resource } from '../../../lib/drupal/document.ts'
+import { INTERNAL } from '../../../lib/editions/model.ts'
+import type { Collection } from '../../../lib/editions/site/catalog.ts'
 import type { Ask } from './ask.ts'
 import { relationsOf } from './attributes.ts'
 
