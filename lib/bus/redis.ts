@@ -1,5 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis'
-import type { Wire } from './bus.ts'
+import type { Wire } from './wire.ts'
 
 /** How long a command may take, and a connection to be made, in milliseconds. */
 const TIMEOUT_MS = 2000

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
-import { createBus, type BusOptions, type Wire } from '#lib/bus/bus.ts'
+import { createBus, type BusOptions } from '#lib/bus/bus.ts'
+import type { Wire } from '#lib/bus/wire.ts'
 import { createHub, cuttable, FOREIGN } from './fixtures/hostile-wire.ts'
 
 /** Milliseconds that no test lasts. */
