@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { Redis } from 'ioredis'
 import type { Config } from '../config/env.ts'
 import { createBus, type Bus } from '../lib/bus/bus.ts'
-import { openRedis } from '../lib/bus/redis.ts'
+import type { SharedCounter } from '../lib/bus/wire.ts'
 
-/** The bus, and the connection by which instances can count together. */
+/** The bus, by which instances can also count together. */
 export interface SharedBus extends Bus {
-  commands: Redis
+  counter: SharedCounter
 }
 
 /** Milliseconds between two lines of the log about failures of the connections. */
@@ -30,30 +29,50 @@ export async function openBus(
   config: Config
 ): Promise<SharedBus | undefined> {
   if (!config.bus) return undefined
-  let warnedAt = -WARN_MS
-  const { wire, commands } = await openRedis(config.bus.url, channelOf(config), (error) => {
-    if (performance.now() - warnedAt < WARN_MS) return
-    warnedAt = performance.now()
-    fastify.log.warn({ err: error }, 'a connection to the bus fails')
-  })
+  // Loaded only here, since it loads ioredis: that takes 20 ms of CPU and 9 MiB.
+  const { openRedis } = await import('../lib/bus/redis.ts')
+  const { wire, counter } = await openRedis(config.bus.url, channelOf(config), warner(fastify))
   const bus = createBus({
     wire,
-    onChange(isUp, reason) {
-      fastify.log[isUp ? 'info' : 'warn'](
-        { reason },
-        isUp ? 'the bus is up' : 'the bus is down: event streams go by the table alone'
-      )
-    },
-    onSilence(silent) {
-      if (silent > 0) {
-        fastify.log.warn(
-          { silent },
-          'instances have fallen silent on the bus without a goodbye: they may have ended, or be cut off and still write. Event streams read the table every EVENTS_POLL_MS'
-        )
-      } else fastify.log.info('no instance is silent on the bus any more')
-    },
+    onChange: (isUp, reason) => logState(fastify, isUp, reason),
+    onSilence: (silent) => logSilence(fastify, silent),
     forgetMs: Math.max(FORGET_MS, config.locks.leaseSeconds * 1000)
   })
+  addReadings(fastify, bus)
+  // Connects only now: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
+  fastify.addHook('onListen', async () => bus.start())
+  fastify.addHook('onClose', bus.close)
+  return { ...bus, counter }
+}
+
+/** Logs failures of the connections, once a minute at most. */
+function warner({ log }: FastifyInstance): (error: Error) => void {
+  let warnedAt = -WARN_MS
+  return (error) => {
+    if (performance.now() - warnedAt < WARN_MS) return
+    warnedAt = performance.now()
+    log.warn({ err: error }, 'a connection to the bus fails')
+  }
+}
+
+function logState({ log }: FastifyInstance, isUp: boolean, reason: string): void {
+  if (isUp) log.info({ reason }, 'the bus is up')
+  else log.warn({ reason }, 'the bus is down: event streams go by the table alone')
+}
+
+function logSilence({ log }: FastifyInstance, silent: number): void {
+  if (silent === 0) {
+    log.info('no instance is silent on the bus any more')
+    return
+  }
+  log.warn(
+    { silent },
+    'instances have fallen silent on the bus without a goodbye: they may have ended, or be cut off and still write. Event streams read the table every EVENTS_POLL_MS'
+  )
+}
+
+/** Adds the probe and the metrics of the bus. */
+function addReadings(fastify: FastifyInstance, bus: Bus): void {
   fastify.probes.set('bus', async () => {
     return bus.isUp()
       ? undefined
@@ -80,8 +99,4 @@ export async function openBus(
     label: 'outcome',
     read: bus.counts
   })
-  // Connects only now: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
-  fastify.addHook('onListen', async () => bus.start())
-  fastify.addHook('onClose', bus.close)
-  return { ...bus, commands }
 }

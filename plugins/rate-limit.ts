@@ -2,8 +2,10 @@ import { hash } from 'node:crypto'
 import type { FastifyRateLimitStoreCtor } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { LRUCache } from 'lru-cache'
 import type { Config } from '../config/env.ts'
 import { withoutPort } from '../lib/auth/address.ts'
+import type { Count } from '../lib/bus/wire.ts'
 import { Failure } from '../lib/errors.ts'
 import { callerOf, fingerprint } from '../lib/drupal/credentials.ts'
 import { countsOf, type SharedBus } from './bus.ts'
@@ -36,7 +38,7 @@ async function rateLimits(
   await fastify.register(rateLimit, {
     max,
     timeWindow: WINDOW_MS,
-    ...(bus && { store: await sharedCounts(bus, countsOf(config)) }),
+    ...(bus && { store: sharedCounts(bus, countsOf(config)) }),
     cache: CALLERS,
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
     allowList: ({ server, routeOptions }) =>
@@ -60,48 +62,23 @@ async function rateLimits(
   })
 }
 
-/** What a store tells of a caller: how many requests, and how many milliseconds are left of their minute. */
-interface Count {
-  current: number
-  ttl: number
-}
+/**
+ * Counts requests at the bus and in this instance. The greater number counts; while the bus is away or slow, the instance's
+ * own. A store of the plugin, which has one for Redis too, but exports neither that nor its own.
+ */
+function sharedCounts(bus: SharedBus, namespace: string): FastifyRateLimitStoreCtor {
+  const ownCounts = createOwnCounts()
 
-/** Counts requests at the bus and in this instance. The greater number counts; while the bus is away or slow, the instance's own. */
-async function sharedCounts(bus: SharedBus, nameSpace: string): Promise<FastifyRateLimitStoreCtor> {
-  const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
-  const { default: RedisStore } = await import('@fastify/rate-limit/store/RedisStore.js')
-  const ownStore = new LocalStore(false, false, CALLERS)
-  const busStore = new RedisStore(false, false, bus.commands, nameSpace)
-
-  function countAll(key: string): Promise<Count | null> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, PATIENCE_MS, null)
-      busStore.incr(
-        hash('sha256', key, 'base64url'),
-        (_error, count) => {
-          clearTimeout(timer)
-          resolve(count)
-        },
-        WINDOW_MS,
-        0
-      )
-    })
+  async function count(key: string): Promise<Count> {
+    const here = countHere(ownCounts, key)
+    if (!bus.isUp()) return here
+    const all = await countEverywhere(bus, `${namespace}${hash('sha256', key, 'base64url')}`)
+    return isPlausible(all) && all.current > here.current ? all : here
   }
 
   const store = {
     incr(key: string, done: (error: Error | null, count: Count) => void) {
-      ownStore.incr(
-        key,
-        (_error, count) => {
-          const here = count!
-          if (!bus.isUp()) return done(null, here)
-          countAll(key).then((all) =>
-            done(null, isPlausible(all) && all.current > here.current ? all : here)
-          )
-        },
-        WINDOW_MS,
-        0
-      )
+      count(key).then((result) => done(null, result))
     }
   }
   return function Store() {
@@ -109,7 +86,37 @@ async function sharedCounts(bus: SharedBus, nameSpace: string): Promise<FastifyR
   } as unknown as FastifyRateLimitStoreCtor
 }
 
-function isPlausible(count: Count | null): count is Count {
+/** How many requests of each caller this instance has had within its minute. */
+function createOwnCounts(): LRUCache<string, number> {
+  return new LRUCache({
+    // As a size: with `max` the cache would reserve the memory for all of them at once.
+    maxSize: CALLERS,
+    sizeCalculation: () => 1,
+    ttl: WINDOW_MS,
+    // The minute begins with the first request.
+    noUpdateTTL: true
+  })
+}
+
+function countHere(counts: LRUCache<string, number>, key: string): Count {
+  const current = (counts.get(key) ?? 0) + 1
+  counts.set(key, current)
+  return { current, ttl: counts.getRemainingTTL(key) }
+}
+
+/** What the bus counts; undefined where it does not say so in time. */
+async function countEverywhere({ counter }: SharedBus, key: string): Promise<Count | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => late.resolve(undefined), PATIENCE_MS)
+  const counting = counter.count(key, WINDOW_MS).catch(() => undefined)
+  try {
+    return await Promise.race([counting, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function isPlausible(count: Count | undefined): count is Count {
   return Number.isSafeInteger(count?.current) && count!.ttl > 0 && count!.ttl <= WINDOW_MS
 }
 

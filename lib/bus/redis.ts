@@ -1,5 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis'
-import type { Wire } from './wire.ts'
+import type { Count, SharedCounter, Wire } from './wire.ts'
 
 /** How long a command may take, and a connection to be made, in milliseconds. */
 const TIMEOUT_MS = 2000
@@ -19,12 +19,18 @@ const OPTIONS = {
   retryStrategy: (times: number) => Math.min(PAUSE_MS, 50 * 2 ** times) * (1 - Math.random() / 2)
 } satisfies RedisOptions
 
-/** A Redis or Valkey by its client library, which is loaded for this alone. */
+/** One more, in one step with the window that the first one opens. */
+const COUNT = `
+  local current = redis.call('INCR', KEYS[1])
+  if current == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+  return { current, redis.call('PTTL', KEYS[1]) }
+`
+
+/** What Quoin uses of a Redis or Valkey. Its client library is loaded for this alone, and nobody else knows it. */
 export interface RedisServer {
   /** Its pub/sub, for one channel. */
   wire: Wire
-  /** The connection that commands go by. */
-  commands: Redis
+  counter: SharedCounter
 }
 
 /**
@@ -41,37 +47,59 @@ export async function openRedis(
   const { Redis } = await import('ioredis')
   const commands = new Redis(url, { ...OPTIONS, commandTimeout: TIMEOUT_MS })
   const listener = new Redis(url, { ...OPTIONS, autoResubscribe: false })
-  const connections = [commands, listener]
-  let isSubscribed = false
-
   return {
-    commands,
-    wire: {
-      open(onMessage, onState) {
-        const tell = () => onState(isSubscribed && commands.status === 'ready')
-        for (const connection of connections) {
-          connection.on('error', onError)
-          connection.on('close', () => {
-            if (connection === listener) isSubscribed = false
-            tell()
-          })
-        }
-        commands.on('ready', tell)
-        listener.on('ready', () => {
-          listener.subscribe(channel).then(() => {
-            isSubscribed = true
-            tell()
-          }, onError)
-        })
-        listener.on('message', (_channel, text) => onMessage(text))
-        for (const connection of connections) connection.connect().catch(onError)
-      },
-      send: (text) => commands.publish(channel, text),
-      close() {
-        for (const connection of connections) connection.disconnect()
-      }
+    wire: createWire({ commands, listener, channel, onError }),
+    counter: { count: (key, windowMs) => countAtRedis(commands, key, windowMs) }
+  }
+}
+
+interface Connections {
+  commands: Redis
+  /** A connection that has subscribed can send nothing else. */
+  listener: Redis
+  channel: string
+  onError: (error: Error) => void
+}
+
+function createWire(connections: Connections): Wire {
+  const { commands, listener, channel } = connections
+  return {
+    open: (onMessage, onState) => openWire(connections, onMessage, onState),
+    send: (text) => commands.publish(channel, text),
+    close() {
+      for (const connection of [commands, listener]) connection.disconnect()
     }
   }
+}
+
+function openWire(
+  { commands, listener, channel, onError }: Connections,
+  onMessage: (text: string) => void,
+  onState: (isConnected: boolean) => void
+): void {
+  let isSubscribed = false
+  const tellState = () => onState(isSubscribed && commands.status === 'ready')
+  for (const connection of [commands, listener]) {
+    connection.on('error', onError)
+    connection.on('close', () => {
+      if (connection === listener) isSubscribed = false
+      tellState()
+    })
+  }
+  commands.on('ready', tellState)
+  listener.on('ready', () => {
+    listener.subscribe(channel).then(() => {
+      isSubscribed = true
+      tellState()
+    }, onError)
+  })
+  listener.on('message', (_channel, text) => onMessage(text))
+  for (const connection of [commands, listener]) connection.connect().catch(onError)
+}
+
+async function countAtRedis(commands: Redis, key: string, windowMs: number): Promise<Count> {
+  const [current, ttl] = (await commands.eval(COUNT, 1, key, windowMs)) as [number, number]
+  return { current, ttl }
 }
 
 /**

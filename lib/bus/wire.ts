@@ -10,3 +10,18 @@ export interface Wire {
   send(text: string): Promise<unknown>
   close(): void
 }
+
+/** How many there were of something within a window of time, and how many milliseconds are left of the window. */
+export interface Count {
+  current: number
+  ttl: number
+}
+
+/** Counts for all instances together. */
+export interface SharedCounter {
+  /**
+   * Counts one more under a key. The window begins with the first.
+   * @returns what the bus says, which may be no sensible count. Rejects where it does not count.
+   */
+  count(key: string, windowMs: number): Promise<Count>
+}
