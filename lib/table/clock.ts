@@ -48,6 +48,37 @@ interface Interval {
   latest: number
 }
 
+/** What is known of the store's clock, and of this machine's two. */
+interface ClockContext {
+  wall: () => number
+  monotonic: () => number
+  onSkew: (offset: number) => void
+  /** What the answers so far leave of the offset; undefined before the first that told the time. */
+  known: Interval | undefined
+  /** What answers tell that contradict `known`, and how many have told it. */
+  rival: (Interval & { count: number }) | undefined
+  /** When an answer last told the time, by the monotonic clock. */
+  observedAt: number
+  /** The machine's clock less the monotonic one, when it was last right. */
+  base: number
+  /** The same at the last look. */
+  difference: number
+  /** How many steps of the machine's clock there were. */
+  steps: number
+  /** Whether the clock is measured before anything is decided. */
+  isDoubtful: boolean
+  /**
+   * Whether a measurement was answered without a time that counts. An engine may send none: to ask again would cost every
+   * operation a request.
+   */
+  isTimeless: boolean
+  isSkewed: boolean
+  /** Sends one request to the store. */
+  measure: ((signal: AbortSignal) => Promise<unknown>) | undefined
+  /** The measurement that is under way. */
+  measurement: Promise<void> | undefined
+}
+
 export type Clock = ReturnType<typeof createClock>
 
 /**
@@ -67,147 +98,166 @@ export function createClock({
   monotonic = () => performance.now(),
   onSkew = () => {}
 }: ClockOptions) {
-  let known: Interval | undefined
-  /** What answers tell that contradict the interval, and how many have told it. */
-  let rival: (Interval & { count: number }) | undefined
-  let observedAt = monotonic()
-  /** The machine's clock less the monotonic one: when it was last right, and now. */
-  let base = wall() - monotonic()
-  let difference = base
-  let steps = 0
-  let isDoubtful = false
-  /** Whether a measurement was answered without a time that counts. An engine may send none: to ask again would cost every operation a request. */
-  let isTimeless = false
-  let isSkewed = false
-  let measure: ((signal: AbortSignal) => Promise<unknown>) | undefined
-  let measurement: Promise<void> | undefined
-
-  /** Compares the two clocks of this machine. @returns the monotonic one */
-  function look(): number {
-    const before = monotonic()
-    const present = wall()
-    const after = monotonic()
-    const moved = Math.abs(present - after - difference)
-    difference = present - after
-    // What passed between the two readings is no step.
-    if (moved < STEP_MS + after - before) return after
-    steps++
-    rival = undefined
-    isDoubtful = true
-    isTimeless = false
-    return after
+  const observedAt = monotonic()
+  const base = wall() - monotonic()
+  const clock: ClockContext = {
+    wall,
+    monotonic,
+    onSkew,
+    known: undefined,
+    rival: undefined,
+    observedAt,
+    base,
+    difference: base,
+    steps: 0,
+    isDoubtful: false,
+    isTimeless: false,
+    isSkewed: false,
+    measure: undefined,
+    measurement: undefined
   }
-
-  /** What is to be added to the monotonic clock. */
-  function shift(): number {
-    if (!known) return difference
-    return isWithin(known, base) ? base : (known.earliest + known.latest) / 2
-  }
-
-  /** The store's clock less this machine's, in milliseconds; 0 while that is possible. */
-  function skew(): number {
-    return known && !isWithin(known, difference) ? Math.round(shift() - difference) : 0
-  }
-
-  function needsMeasurement(): boolean {
-    return known ? isDoubtful : !isTimeless
-  }
-
-  function believe(interval: Interval): void {
-    known = { earliest: interval.earliest, latest: interval.latest }
-    if (isWithin(known, difference)) base = difference
-    settle()
-  }
-
-  function settle(): void {
-    rival = undefined
-    isDoubtful = false
-    const offset = skew()
-    const size = Math.abs(offset)
-    if (isSkewed ? size >= RIGHT_MS : size < SKEWED_MS) return
-    isSkewed = !isSkewed
-    onSkew(offset)
-  }
-
-  /** Takes in an interval that has nothing in common with what is known. */
-  function contradict(interval: Interval, { earliest, latest }: Interval): void {
-    const both = rival && common(rival, interval)
-    rival = both ? { ...both, count: rival!.count + 1 } : { ...interval, count: 1 }
-    isDoubtful ||= Math.max(interval.earliest - latest, earliest - interval.latest) >= LATE_MS
-    if (rival.count === CONTRADICTIONS) believe(rival)
-  }
-
-  /** Asks the store until there is no doubt. */
-  async function findOut(): Promise<void> {
-    const signal = AbortSignal.timeout(MEASURE_MS)
-    for (let asked = 0; asked <= CONTRADICTIONS && needsMeasurement(); asked++) {
-      // An answer may tell the time and be a refusal, as to a signature of another time.
-      const failure = await measure!(signal).then(
-        () => undefined,
-        (error: unknown) => error
-      )
-      if (failure && needsMeasurement()) throw failure
-      if (!known) isTimeless = true
-    }
-    if (needsMeasurement()) {
-      throw new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, {
-        cause: new Error('the times of the store contradict each other'),
-        headers: { 'retry-after': '1' }
-      })
-    }
-  }
-
   return {
-    /** The store's clock less this machine's, in milliseconds; 0 while that is possible. */
-    offset(): number {
-      look()
-      return skew()
-    },
-
-    /** Whole milliseconds since 1970 by the store's clock. */
-    now: (): number => Math.floor(look() + shift()),
-
-    /** The present moment, for `observe`. */
-    mark: (): ClockMark => ({ at: look(), steps }),
-
-    /**
-     * Learns from an answer of the store.
-     * @param date its header field `Date`; without one, or with a wrong one, nothing is learnt
-     * @param sent when the request was sent. Where a step was seen since, nothing tells when that was
-     */
-    observe(date: unknown, sent: ClockMark): void {
-      const time = Date.parse(String(date))
-      const receivedAt = look()
-      if (Number.isNaN(time) || sent.steps !== steps) return
-      const interval = { earliest: time - receivedAt, latest: time + RESOLUTION_MS - sent.at }
-      const drift = (receivedAt - observedAt) * DRIFT
-      observedAt = receivedAt
-      if (!known) return believe(interval)
-      known = { earliest: known.earliest - drift, latest: known.latest + drift }
-      const both = common(known, interval)
-      if (!both) return contradict(interval, known)
-      known = both
-      settle()
-    },
-
+    offset: () => offsetOf(clock),
+    now: () => storeTime(clock),
+    mark: (): ClockMark => markMoment(clock),
+    observe: (date: unknown, sent: ClockMark) => observeDate(clock, date, sent),
     /** From now on `ready()` measures before anything is written. @param request sends one request to the store */
     start(request: (signal: AbortSignal) => Promise<unknown>): void {
-      measure = request
+      clock.measure = request
     },
-
-    /**
-     * Resolves when the clock is right. Undefined where it is already, so that nobody waits.
-     * @throws what the request throws, where the store does not tell its time; {Failure} STORE_UNAVAILABLE
-     */
-    ready(): Promise<void> | undefined {
-      look()
-      if (!measure || !needsMeasurement()) return undefined
-      measurement ??= findOut().finally(() => {
-        measurement = undefined
-      })
-      return measurement
-    }
+    ready: () => readyClock(clock)
   }
+}
+
+/** The store's clock less this machine's, in milliseconds; 0 while that is possible. */
+function offsetOf(clock: ClockContext): number {
+  look(clock)
+  return skewOf(clock)
+}
+
+/** Whole milliseconds since 1970 by the store's clock. */
+function storeTime(clock: ClockContext): number {
+  return Math.floor(look(clock) + shiftOf(clock))
+}
+
+/** The present moment, for `observeDate`. */
+function markMoment(clock: ClockContext): ClockMark {
+  const at = look(clock)
+  return { at, steps: clock.steps }
+}
+
+/**
+ * Learns from an answer of the store.
+ * @param date its header field `Date`; without one, or with a wrong one, nothing is learnt
+ * @param sent when the request was sent. Where a step was seen since, nothing tells when that was
+ */
+function observeDate(clock: ClockContext, date: unknown, sent: ClockMark): void {
+  const time = Date.parse(String(date))
+  const receivedAt = look(clock)
+  if (Number.isNaN(time) || sent.steps !== clock.steps) return
+  const interval = { earliest: time - receivedAt, latest: time + RESOLUTION_MS - sent.at }
+  const drift = (receivedAt - clock.observedAt) * DRIFT
+  clock.observedAt = receivedAt
+  if (!clock.known) return believe(clock, interval)
+  const known = { earliest: clock.known.earliest - drift, latest: clock.known.latest + drift }
+  clock.known = known
+  const both = common(known, interval)
+  if (!both) return contradict(clock, interval, known)
+  clock.known = both
+  settleClock(clock)
+}
+
+/**
+ * Resolves when the clock is right. Undefined where it is already, so that nobody waits.
+ * @throws what the request throws, where the store does not tell its time; {Failure} STORE_UNAVAILABLE
+ */
+function readyClock(clock: ClockContext): Promise<void> | undefined {
+  look(clock)
+  if (!clock.measure || !needsMeasurement(clock)) return undefined
+  clock.measurement ??= measureUntilSure(clock, clock.measure).finally(() => {
+    clock.measurement = undefined
+  })
+  return clock.measurement
+}
+
+/** Compares the two clocks of this machine. @returns the monotonic one */
+function look(clock: ClockContext): number {
+  const before = clock.monotonic()
+  const present = clock.wall()
+  const after = clock.monotonic()
+  const moved = Math.abs(present - after - clock.difference)
+  clock.difference = present - after
+  // What passed between the two readings is no step.
+  if (moved < STEP_MS + after - before) return after
+  clock.steps++
+  clock.rival = undefined
+  clock.isDoubtful = true
+  clock.isTimeless = false
+  return after
+}
+
+/** What is to be added to the monotonic clock. */
+function shiftOf({ known, base, difference }: ClockContext): number {
+  if (!known) return difference
+  return isWithin(known, base) ? base : (known.earliest + known.latest) / 2
+}
+
+function skewOf(clock: ClockContext): number {
+  const { known, difference } = clock
+  return known && !isWithin(known, difference) ? Math.round(shiftOf(clock) - difference) : 0
+}
+
+function needsMeasurement({ known, isDoubtful, isTimeless }: ClockContext): boolean {
+  return known ? isDoubtful : !isTimeless
+}
+
+function believe(clock: ClockContext, { earliest, latest }: Interval): void {
+  clock.known = { earliest, latest }
+  if (isWithin(clock.known, clock.difference)) clock.base = clock.difference
+  settleClock(clock)
+}
+
+/** Ends the doubt, and tells where the offset has become large, or small again. */
+function settleClock(clock: ClockContext): void {
+  clock.rival = undefined
+  clock.isDoubtful = false
+  const offset = skewOf(clock)
+  const size = Math.abs(offset)
+  if (clock.isSkewed ? size >= RIGHT_MS : size < SKEWED_MS) return
+  clock.isSkewed = !clock.isSkewed
+  clock.onSkew(offset)
+}
+
+/** Takes in an interval that has nothing in common with what is known. */
+function contradict(clock: ClockContext, interval: Interval, { earliest, latest }: Interval): void {
+  const { rival } = clock
+  const both = rival && common(rival, interval)
+  const newRival = both ? { ...both, count: rival.count + 1 } : { ...interval, count: 1 }
+  clock.rival = newRival
+  clock.isDoubtful ||= Math.max(interval.earliest - latest, earliest - interval.latest) >= LATE_MS
+  if (newRival.count === CONTRADICTIONS) believe(clock, newRival)
+}
+
+/** Asks the store until there is no doubt. */
+async function measureUntilSure(
+  clock: ClockContext,
+  measure: (signal: AbortSignal) => Promise<unknown>
+): Promise<void> {
+  const signal = AbortSignal.timeout(MEASURE_MS)
+  for (let asked = 0; asked <= CONTRADICTIONS && needsMeasurement(clock); asked++) {
+    // An answer may tell the time and be a refusal, as to a signature of another time.
+    const failure = await measure(signal).then(
+      () => undefined,
+      (error: unknown) => error
+    )
+    if (failure && needsMeasurement(clock)) throw failure
+    if (!clock.known) clock.isTimeless = true
+  }
+  if (!needsMeasurement(clock)) return
+  throw new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, {
+    cause: new Error('the times of the store contradict each other'),
+    headers: { 'retry-after': '1' }
+  })
 }
 
 function isWithin({ earliest, latest }: Interval, value: number): boolean {
