@@ -1,20 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { REMOVE_AT } from '../table/definition.ts'
 import type { ContentModel } from '../editions/model.ts'
-import type { Author, Recorder, SaveOutcome } from '../editions/save/recorder.ts'
-import { instant } from '../editions/translate/canonical.ts'
-import type { EditionJson } from '../editions/translate/edition-json.ts'
+import type { Author, Recorder, Save, SaveOutcome } from '../editions/save/recorder.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
-import { scalarText } from '../drupal/document.ts'
 import { createDeadline, measured } from '../locks/bounds.ts'
 import { all, any, condition, expressionOf, namesOf, rule } from '../locks/expression.ts'
 import { storedAgain, type StoredValue } from '../locks/item.ts'
 import { isNothing, type Item, type StoredItem } from '../locks/record.ts'
-import { createLockTable } from '../locks/table.ts'
-import { createVersions } from '../locks/version.ts'
+import { EditionState, stateOf } from './edition-state.ts'
+import { createRecordContext, type RecordContext, type RecordDeps } from './lease.ts'
 import { boundFields, pack, unpack, type Fields } from './journal-values.ts'
 
 const DAY = 86_400
@@ -24,16 +19,6 @@ const REST_MS = 5000
 
 /** For how many editions it is remembered that saves have no entry. */
 const MISSED_MAX = 1000
-
-/** What an edition looked like, to tell whether it is still the same. */
-const EditionState = Type.Object({
-  /** By its entity tag, which belongs to a caller. */
-  etag: Type.String(),
-  /** By the time of its last change, in milliseconds since 1970. */
-  changed: Type.Optional(Type.Number()),
-  language: Type.Optional(Type.String())
-})
-export type EditionState = Static<typeof EditionState>
 
 const StoredAuthor = Type.Object({
   uid: Type.Optional(Type.String()),
@@ -78,29 +63,41 @@ export interface Takeover {
   by: Author
 }
 
-export interface JournalDeps {
-  client: DynamoDBDocumentClient
-  table: string
-  /** First part of every record's key. */
-  environment: string
-  /** What there is for the large lists of all callers. */
+export interface JournalDeps extends RecordDeps {
+  /** The heap that the large answers of all callers may take. */
   memory?: AnswerMemory
   /** How long an entry is kept. */
   days: number
   model: ContentModel
-  /** The store's clock, in milliseconds since 1970. */
-  now: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready: () => Promise<void> | undefined
   /** Hears why saves go on without entries. */
   warn: (failure: Error) => void
-  /** Milliseconds that no setting of a clock changes. */
-  monotonic?: () => number
-  wait?: (ms: number) => Promise<unknown>
-  random?: () => number
 }
 
-export type Journal = ReturnType<typeof createJournal>
+export interface JournalContext extends RecordContext {
+  memory: AnswerMemory
+  days: number
+  model: ContentModel
+  warn: (failure: Error) => void
+  /** How many saves of each edition have no entry, since its last entry. */
+  missedSaves: Map<string, number>
+  /** Until when nothing is written, since the store failed, by `monotonic`. */
+  restsUntil: number
+}
+
+export interface Journal {
+  record: Recorder
+  takenOver(id: string, takeover: Takeover): Promise<void>
+  page(id: string, options: PageOptions): Promise<Entry[]>
+  find(id: string, entry: string): Promise<Entry | undefined>
+  settle(id: string, entry: Entry): Promise<void>
+}
+
+export interface PageOptions {
+  /** How many entries at most. */
+  limit: number
+  /** The id of the entry after the newest one. */
+  before?: string | undefined
+}
 
 const isUnsettled = expressionOf(
   any(rule('attribute_not_exists(#key)'), all(rule('#outcome = :uncertain')))
@@ -114,178 +111,203 @@ const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
  * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
  */
 export function createJournal({
-  client,
-  table: name,
-  environment,
   memory = createAnswerMemory(),
   days,
   model,
-  now,
-  ready,
   warn,
-  monotonic = () => performance.now(),
-  wait = sleep,
-  random = Math.random
-}: JournalDeps) {
-  const table = createLockTable({ client, table: name, wait, random })
-  const nextVersion = createVersions(now)
-  const gaps = new Map<string, number>()
-  let restsUntil = -Infinity
-
-  const keyOf = (id: string) => `${environment}#journal-${id}`
-
-  /** Writes; false where the store is away. */
-  async function write(
-    item: () => StoredItem | Promise<StoredItem>,
-    condition = isNothing()
-  ): Promise<boolean> {
-    if (monotonic() < restsUntil) return false
-    try {
-      await ready()
-      await table.put(await item(), condition)
-      return true
-    } catch (error) {
-      restsUntil = monotonic() + REST_MS
-      warn(error as Error)
-      return false
-    }
+  ...deps
+}: JournalDeps): Journal {
+  const context: JournalContext = {
+    ...createRecordContext(deps),
+    memory,
+    days,
+    model,
+    warn,
+    missedSaves: new Map(),
+    restsUntil: -Infinity
   }
-
-  const record: Recorder = async ({ kind, uuid, by, before, fields, isShared }) => {
-    let intent: StoredItem | undefined
-    const values = pack(boundFields(fields))
-    const isWritten =
-      (isShared || kind === 'create') &&
-      (await write(
-        async () =>
-          (intent = {
-            ...newItem(uuid),
-            kind,
-            by: mapOf({ uid: by.uid, name: by.name }),
-            outcome: 'uncertain',
-            ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag) }) }),
-            missed: gaps.get(uuid) ?? 0,
-            values: await values
-          })
-      ))
-    if (isWritten) gaps.delete(uuid)
-    return async (outcome) => {
-      if (outcome.outcome === 'uncertain' && isWritten) return
-      if (isWritten) {
-        await conclude(
-          intent!,
-          outcome.outcome,
-          'etag' in outcome ? stateOf(outcome.edition, outcome.etag) : undefined
-        )
-      } else if (outcome.outcome !== 'refused') miss(uuid)
-    }
+  return {
+    record: (save) => recordIntent(context, save),
+    takenOver: (id, takeover) => recordTakeover(context, id, takeover),
+    page: (id, options) => readPage(context, id, options),
+    find: (id, entry) => findEntry(context, id, entry),
+    settle: (id, entry) => settleEntry(context, id, entry)
   }
+}
 
-  async function conclude(
-    item: StoredItem,
-    outcome: SaveOutcome['outcome'],
-    after: EditionState | undefined
-  ): Promise<void> {
-    await write(
-      () => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }),
-      condition(isUnsettled, { ':uncertain': 'uncertain' })
-    )
+/** Writes the entry of a save as uncertain. @returns what writes the outcome: see `Recorder` */
+export async function recordIntent(
+  context: JournalContext,
+  save: Save
+): Promise<(outcome: SaveOutcome) => Promise<void>> {
+  const isRecorded = save.isShared || save.kind === 'create'
+  const intent = isRecorded ? await write(context, () => newSave(context, save)) : undefined
+  if (intent) context.missedSaves.delete(save.uuid)
+  return (outcome) => recordOutcome(context, save.uuid, intent, outcome)
+}
+
+async function newSave(
+  context: JournalContext,
+  { kind, uuid, by, before, fields }: Save
+): Promise<StoredItem> {
+  return {
+    ...newItem(context, uuid),
+    kind,
+    by: mapOf({ uid: by.uid, name: by.name }),
+    outcome: 'uncertain',
+    ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag, context.model) }) }),
+    missed: context.missedSaves.get(uuid) ?? 0,
+    values: await pack(boundFields(fields))
   }
+}
 
-  /** Notes that a save has no entry. Beyond the limit it forgets the edition that was noted first. */
-  function miss(uuid: string): void {
-    const count = gaps.get(uuid) ?? 0
-    gaps.delete(uuid)
-    gaps.set(uuid, count + 1)
-    const [oldest] = gaps.keys()
-    if (gaps.size > MISSED_MAX) gaps.delete(oldest!)
+/** @param intent the entry as it was written; undefined where the save has none */
+async function recordOutcome(
+  context: JournalContext,
+  uuid: string,
+  intent: StoredItem | undefined,
+  outcome: SaveOutcome
+): Promise<void> {
+  if (!intent) {
+    if (outcome.outcome !== 'refused') noteMissed(context, uuid)
+    return
   }
+  if (outcome.outcome === 'uncertain') return
+  const after =
+    'etag' in outcome ? stateOf(outcome.edition, outcome.etag, context.model) : undefined
+  await conclude(context, intent, outcome.outcome, after)
+}
 
-  function newItem(id: string) {
-    return {
-      env_entityType_entityId: keyOf(id),
-      fieldName: nextVersion(),
-      at: Math.floor(now()),
-      [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY
-    }
-  }
+/** Notes that a save has no entry. Beyond the limit it forgets the edition that was noted first. */
+function noteMissed({ missedSaves }: JournalContext, uuid: string): void {
+  const count = missedSaves.get(uuid) ?? 0
+  missedSaves.delete(uuid)
+  missedSaves.set(uuid, count + 1)
+  const [oldest] = missedSaves.keys()
+  if (missedSaves.size > MISSED_MAX) missedSaves.delete(oldest!)
+}
 
-  /** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
-  async function takenOver(id: string, { fieldName, from, by }: Takeover): Promise<void> {
-    await write(async () => ({
-      ...newItem(id),
-      kind: 'takeover',
-      by: mapOf({ ...by }),
-      from: mapOf({ ...from }),
-      outcome: 'saved',
-      values: await pack({ fields: { [fieldName]: {} } })
-    }))
-  }
+/** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
+export async function recordTakeover(
+  context: JournalContext,
+  id: string,
+  { fieldName, from, by }: Takeover
+): Promise<void> {
+  await write(context, async () => ({
+    ...newItem(context, id),
+    kind: 'takeover',
+    by: mapOf({ ...by }),
+    from: mapOf({ ...from }),
+    outcome: 'saved',
+    values: await pack({ fields: { [fieldName]: {} } })
+  }))
+}
 
-  /** What an edition looks like. */
-  function stateOf(edition: EditionJson, etag: string): EditionState {
-    const changed =
-      model.keys.changed === null ? NaN : instant(edition[model.keys.changed]?.[0]?.['value'])
-    const language =
-      model.keys.langcode === null ? '' : scalarText(edition[model.keys.langcode]?.[0]?.['value'])
-    return {
-      etag,
-      ...(!Number.isNaN(changed) && { changed }),
-      ...(language !== '' && { language })
-    }
-  }
+/** Writes an entry again with its outcome, unless somebody else has done so. */
+async function conclude(
+  context: JournalContext,
+  item: StoredItem,
+  outcome: SaveOutcome['outcome'],
+  after: EditionState | undefined
+): Promise<void> {
+  await write(
+    context,
+    () => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }),
+    condition(isUnsettled, { ':uncertain': 'uncertain' })
+  )
+}
 
-  /**
-   * The newest entries under an id, or the newest before one, at most `limit`; the newest first. Items of another form than this
-   * release knows are left out.
-   * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
-   */
-  async function page(
-    id: string,
-    { limit, before }: { limit: number; before?: string | undefined }
-  ): Promise<Entry[]> {
+/** Writes an item. @returns the item; undefined where the store is away */
+async function write(
+  context: JournalContext,
+  newItem: () => StoredItem | Promise<StoredItem>,
+  condition = isNothing()
+): Promise<StoredItem | undefined> {
+  const { table, ready, monotonic } = context
+  if (monotonic() < context.restsUntil) return undefined
+  try {
     await ready()
-    const keys = before === undefined ? KEYS : KEYS_BEFORE
-    const seconds = Math.floor(now() / 1000)
-    const query = {
-      ConsistentRead: true,
-      ScanIndexForward: false,
-      Limit: limit,
-      KeyConditionExpression: keys,
-      ExpressionAttributeNames: namesOf(keys),
-      ExpressionAttributeValues: {
-        ':key': keyOf(id),
-        ...(before !== undefined && { ':before': before })
-      }
+    const item = await newItem()
+    await table.put(item, condition)
+    return item
+  } catch (error) {
+    context.restsUntil = monotonic() + REST_MS
+    context.warn(error as Error)
+    return undefined
+  }
+}
+
+function newItem(context: JournalContext, id: string) {
+  const { now, nextVersion, days } = context
+  return {
+    env_entityType_entityId: keyOf(context, id),
+    fieldName: nextVersion(),
+    at: Math.floor(now()),
+    [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY
+  }
+}
+
+function keyOf({ environment }: JournalContext, id: string): string {
+  return `${environment}#journal-${id}`
+}
+
+/**
+ * The newest entries under an id, or the newest before one, at most `limit`; the newest first. Items of another form than this
+ * release knows are left out.
+ * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+ */
+export async function readPage(
+  context: JournalContext,
+  id: string,
+  { limit, before }: PageOptions
+): Promise<Entry[]> {
+  const { table, ready, now, monotonic, memory } = context
+  await ready()
+  const keys = before === undefined ? KEYS : KEYS_BEFORE
+  const seconds = Math.floor(now() / 1000)
+  const query = {
+    ConsistentRead: true,
+    ScanIndexForward: false,
+    Limit: limit,
+    KeyConditionExpression: keys,
+    ExpressionAttributeNames: namesOf(keys),
+    ExpressionAttributeValues: {
+      ':key': keyOf(context, id),
+      ...(before !== undefined && { ':before': before })
     }
-    const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) =>
-      table.query(query, {
-        inTime: createDeadline(monotonic),
-        measure,
-        isWanted: (item) => isKept(item, seconds) && isEntry(item),
-        most: limit
-      })
-    )
-    return Promise.all(Items.filter(isEntry).slice(0, limit).map(entryOf))
   }
+  const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) =>
+    table.query(query, {
+      inTime: createDeadline(monotonic),
+      measure,
+      isWanted: (item) => isKept(item, seconds) && isEntry(item),
+      most: limit
+    })
+  )
+  return Promise.all(Items.filter(isEntry).slice(0, limit).map(entryOf))
+}
 
-  /** One entry. */
-  async function find(id: string, entry: string): Promise<Entry | undefined> {
-    await ready()
-    const item = await table.get({ env_entityType_entityId: keyOf(id), fieldName: entry })
-    return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item)
-      ? entryOf(item)
-      : undefined
-  }
+/** One entry. */
+export async function findEntry(
+  context: JournalContext,
+  id: string,
+  entry: string
+): Promise<Entry | undefined> {
+  const { table, ready, now } = context
+  await ready()
+  const item = await table.get({ env_entityType_entityId: keyOf(context, id), fieldName: entry })
+  return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item) ? entryOf(item) : undefined
+}
 
-  /** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */
-  async function settle(id: string, { id: entry, outcome, after }: Entry): Promise<void> {
-    const key = { env_entityType_entityId: keyOf(id), fieldName: entry }
-    const item = await table.get(key)
-    if (item) await conclude({ ...storedAgain(item), ...key }, outcome, after)
-  }
-
-  return { record, takenOver, page, find, settle, stateOf }
+/** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */
+export async function settleEntry(
+  context: JournalContext,
+  id: string,
+  { id: entry, outcome, after }: Entry
+): Promise<void> {
+  const key = { env_entityType_entityId: keyOf(context, id), fieldName: entry }
+  const item = await context.table.get(key)
+  if (item) await conclude(context, { ...storedAgain(item), ...key }, outcome, after)
 }
 
 /** The time to live may take days to remove an entry. */
