@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { ClosingEditor } from '../lib/boards/closing.ts'
+import type { ClosingEditor } from '../lib/boards/readiness.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
 import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import {
