@@ -32,7 +32,7 @@ export function workFindings(
   uid: string | undefined,
   model: ContentModel
 ): Finding[] {
-  const title = entity === ownEntity ? 'the edition' : entityName(entity)
+  const title = entity === ownEntity ? 'the edition' : titleOf(entity)
   const orderFields = entity === ownEntity ? model.fields.articles : []
   const otherLocks = locks.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
   if (!isShown) {
@@ -89,7 +89,7 @@ function hiddenDraftFinding(entity: Entity, title: string): Finding {
 
 /** An article that is not published, or may be unpublished. */
 export function stateFindings({ entity, state }: LockedArticle): Finding[] {
-  const title = entityName(entity)
+  const title = titleOf(entity)
   switch (state) {
     case 'unpublished':
       return [finding('ARTICLE_UNPUBLISHED', entity, `${title} is not published`)]
@@ -121,14 +121,14 @@ export function goneFinding({ field }: PlacedArticle, ownEntity: Entity): Findin
 
 /** The articles that are in the edition more than once: one finding for each, where the article comes first. */
 export function repeatedFindings(articles: LockedArticle[]): Finding[] {
-  const names = articles.map(({ entity }) => entityName(entity))
+  const names = articles.map(({ entity }) => titleOf(entity))
   return articles
     .filter((_article, index) => {
       const name = names[index]!
       return names.indexOf(name) === index && names.lastIndexOf(name) !== index
     })
     .map(({ entity }) =>
-      finding('ARTICLE_TWICE', entity, `${entityName(entity)} is in the edition more than once`)
+      finding('ARTICLE_TWICE', entity, `${titleOf(entity)} is in the edition more than once`)
     )
 }
 
@@ -151,7 +151,7 @@ export function emptyFieldFindings(
   return [...findings, finding('ORDER_EMPTY', ownEntity, message, { fieldName: order })]
 }
 
-export function entityName({ type, id }: Entity): string {
+export function titleOf({ type, id }: Entity): string {
   return `${type} ${id}`
 }
 

@@ -14,7 +14,7 @@ import {
   emptyFieldFindings,
   goneFinding,
   namelessFinding,
-  entityName,
+  titleOf,
   repeatedFindings,
   stateFindings,
   workFindings,
@@ -100,7 +100,7 @@ function lockEntityOf({ entityType, id, uuid }: PlacedArticle, model: ContentMod
 
 /** Each entity once. */
 function distinct(entities: Entity[]): Entity[] {
-  return [...new Map(entities.map((entity) => [entityName(entity), entity])).values()]
+  return [...new Map(entities.map((entity) => [titleOf(entity), entity])).values()]
 }
 
 /**

@@ -129,7 +129,7 @@ export function createJournal({
   return {
     record: (save) => recordIntent(context, save),
     takenOver: (id, takeover) => recordTakeover(context, id, takeover),
-    page: (id, options) => readPage(context, id, options),
+    page: (id, options) => readEntries(context, id, options),
     find: (id, entry) => findEntry(context, id, entry),
     settle: (id, entry) => settleEntry(context, id, entry)
   }
@@ -256,7 +256,7 @@ function keyOf({ environment }: JournalContext, id: string): string {
  * release knows are left out.
  * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
  */
-export async function readPage(
+export async function readEntries(
   context: JournalContext,
   id: string,
   { limit, before }: PageOptions
