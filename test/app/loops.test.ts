@@ -22,9 +22,9 @@ const COUNTING = /\b\w+ [+-] 1\)/
 const PAUSES = /^(?:lib\/(?:bus|locks|saves|table)\/|packages\/setup\/table\/|x\.ts$)/
 /** Functions that call themselves with less to do each time, or once with something else. */
 const SHRINKING = new Set([
-  'lib/editions/lookup/contents.ts including',
-  'lib/editions/lookup/labels.ts including',
-  'lib/editions/lookup/list-looks.ts including',
+  'lib/editions/lookup/contents.ts requestContents',
+  'lib/editions/lookup/labels.ts requestLabels',
+  'lib/editions/lookup/list-looks.ts requestLooks',
   'lib/editions/site/filters.ts page',
   // Joins the write that is under way, and makes the next one of all that waits.
   'packages/client/src/held.ts flush',

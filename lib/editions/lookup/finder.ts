@@ -17,99 +17,126 @@ import type { Resources } from './resources.ts'
  */
 export type Load = (idOrUuid: string, caller: Caller, purpose?: Purpose) => Promise<LoadedEdition>
 
+/** What the look-up of an edition works with. */
+interface FinderContext extends Pick<Site, 'catalog' | 'filters' | 'model' | 'noun' | 'ids'> {
+  resources: Pick<Resources, 'individual' | 'sparsePage'>
+  /** The attribute with the integer id of an edition. */
+  idAttribute: string
+}
+
+/** What an edition is looked up by, in which collections, by whom and what for. */
+interface FinderQuestion {
+  collections: Collection[]
+  /** Integer id or uuid, in lower case. */
+  id: string
+  caller: Caller
+  purpose: Purpose
+}
+
 export function createFinder(
   { catalog, filters, model, noun, ids }: Site,
-  { individual, sparsePage }: Resources
+  resources: Resources
 ): Load {
   const idAttribute = publicName(model, model.keys.id)
+  const context = { catalog, filters, model, noun, ids, resources, idAttribute }
+  return (idOrUuid, caller, purpose) => findEdition(context, idOrUuid, caller, purpose)
+}
 
-  async function load(
-    idOrUuid: string,
-    caller: Caller,
-    purpose: Purpose = 'edition'
-  ): Promise<LoadedEdition> {
-    const id = idOrUuid.toLowerCase()
-    const collections = await catalog.editions(caller)
-    const place = ids.get(id)
-    const byItsUuid = place ? place.uuid.toLowerCase() === id : isUuid(id)
-    const collection = place && collections.find(({ resourceType }) => resourceType === place.type)
-    if (collection) {
-      const edition = await individual(collection, { uuid: place.uuid }, caller, purpose)
-      // A site that was set back to an earlier state may have given an id to another edition since.
-      if (
-        edition &&
-        (byItsUuid || String(edition.resource.attributes?.[idAttribute]) === String(Number(id)))
-      ) {
-        return edition
-      }
-      if (byItsUuid) throw notFound(id)
-    }
-    return byItsUuid
-      ? byUuid(collections, id, caller, purpose)
-      : byInteger(collections, id, caller, purpose)
+/** Finds an edition where Quoin has met it before, or else in all collections (`Load`). */
+export async function findEdition(
+  context: FinderContext,
+  idOrUuid: string,
+  caller: Caller,
+  purpose: Purpose = 'edition'
+): Promise<LoadedEdition> {
+  const { catalog, ids, resources, idAttribute, noun } = context
+  const id = idOrUuid.toLowerCase()
+  const collections = await catalog.editions(caller)
+  const place = ids.get(id)
+  const isByUuid = place ? place.uuid.toLowerCase() === id : isUuid(id)
+  const collection = place && collections.find(({ resourceType }) => resourceType === place.type)
+  if (collection) {
+    const edition = await resources.individual(collection, { uuid: place.uuid }, caller, purpose)
+    // A site that was set back to an earlier state may have given an id to another edition since.
+    const hasId =
+      isByUuid || String(edition?.resource.attributes?.[idAttribute]) === String(Number(id))
+    if (edition && hasId) return edition
+    if (isByUuid) throw notFound(noun, id)
   }
+  const question = { collections, id, caller, purpose }
+  return isByUuid ? findByUuid(context, question) : findByInteger(context, question)
+}
 
-  /** Drupal does not compare the bundle in the path with the edition's own, so one collection serves for all. */
-  async function byUuid(
-    collections: Collection[],
-    uuid: string,
-    caller: Caller,
-    purpose: Purpose
-  ): Promise<LoadedEdition> {
-    const edition = await individual(collections[0]!, { uuid }, caller, purpose)
-    // The content model may leave out the edition's bundle.
-    if (edition && collections.some(({ resourceType }) => resourceType === edition.resource.type)) {
-      return edition
-    }
-    throw notFound(uuid)
-  }
-
-  async function byInteger(
-    collections: Collection[],
-    id: string,
-    caller: Caller,
-    purpose: Purpose
-  ): Promise<LoadedEdition> {
-    if (filters.recall(collections, caller) === 'none') {
-      return byScan(collections, id, caller, purpose)
-    }
-    const answers = await Promise.all(
-      collections.map((collection) => individual(collection, { id }, caller, purpose))
-    )
-    const edition = answers.find((answer) => answer !== undefined)
-    if (edition) return edition
-    if ((await filters.reach(collections, caller)) === 'all') throw notFound(id)
-    return byScan(collections, id, caller, purpose)
-  }
-
-  async function byScan(
-    collections: Collection[],
-    id: string,
-    caller: Caller,
-    purpose: Purpose
-  ): Promise<LoadedEdition> {
-    const idOf = ({ resource }: LoadedEdition) => rowId(resource, idAttribute)
-    const rows = await Promise.all(
-      collections.map(async (collection) => {
-        const row = await findById(
-          Number(id),
-          (offset) =>
-            sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller),
-          idOf
-        )
-        return row && { collection, uuid: row.resource.id }
-      })
-    )
-    const row = rows.find((row) => row !== undefined)
-    const edition = row && (await individual(row.collection, { uuid: row.uuid }, caller, purpose))
-    if (!edition) throw notFound(id)
-    if (idOf(edition) !== Number(id)) throw mismatch(`${noun} ${id}`, edition.resource)
+/** Drupal does not compare the bundle in the path with the edition's own, so one collection serves for all. */
+async function findByUuid(
+  { resources, noun }: FinderContext,
+  { collections, id: uuid, caller, purpose }: FinderQuestion
+): Promise<LoadedEdition> {
+  const edition = await resources.individual(collections[0]!, { uuid }, caller, purpose)
+  // The content model may leave out the edition's bundle.
+  if (edition && collections.some(({ resourceType }) => resourceType === edition.resource.type)) {
     return edition
   }
+  throw notFound(noun, uuid)
+}
 
-  function notFound(id: string): Failure {
-    return new Failure('NOT_FOUND', texts.noSuch(noun, id))
+/** Finds an edition with a filter, or by a scan where the caller may not filter all editions. */
+async function findByInteger(
+  context: FinderContext,
+  question: FinderQuestion
+): Promise<LoadedEdition> {
+  const { filters, resources, noun } = context
+  const { collections, id, caller, purpose } = question
+  if (filters.recall(collections, caller) === 'none') return findByScan(context, question)
+  const editions = await Promise.all(
+    collections.map((collection) => resources.individual(collection, { id }, caller, purpose))
+  )
+  const edition = editions.find((edition) => edition !== undefined)
+  if (edition) return edition
+  if ((await filters.reach(collections, caller)) === 'all') throw notFound(noun, id)
+  return findByScan(context, question)
+}
+
+/** Finds an edition in collections that are ordered by ids. */
+async function findByScan(
+  context: FinderContext,
+  question: FinderQuestion
+): Promise<LoadedEdition> {
+  const { noun, resources, idAttribute } = context
+  const { collections, id, caller, purpose } = question
+  const rows = await Promise.all(
+    collections.map(async (collection) => {
+      const row = await scan(context, collection, Number(id), caller)
+      return row && { collection, uuid: row.resource.id }
+    })
+  )
+  const row = rows.find((row) => row !== undefined)
+  const edition =
+    row && (await resources.individual(row.collection, { uuid: row.uuid }, caller, purpose))
+  if (!edition) throw notFound(noun, id)
+  if (rowId(edition.resource, idAttribute) !== Number(id)) {
+    throw mismatch(`${noun} ${id}`, edition.resource)
   }
+  return edition
+}
 
-  return load
+/** The row of a collection with an integer id. */
+function scan(
+  { model, resources, idAttribute }: FinderContext,
+  collection: Collection,
+  id: number,
+  caller: Caller
+): Promise<LoadedEdition | undefined> {
+  return findById(
+    id,
+    (offset) => {
+      const query = pageQuery(offset, PAGE_MAX, model)
+      return resources.sparsePage(collection, query, [idAttribute], caller)
+    },
+    ({ resource }: LoadedEdition) => rowId(resource, idAttribute)
+  )
+}
+
+function notFound(noun: string, id: string): Failure {
+  return new Failure('NOT_FOUND', texts.noSuch(noun, id))
 }

@@ -47,21 +47,29 @@ export function lookOf(model: ContentModel, resourceType: string): Look {
 }
 
 /** What requests that include images and sections have learned of a site. */
-export function createLookMemory(refusedMs = REFUSED_MS) {
+export interface LookMemory {
+  /** Whether Drupal may include a path of a resource type. */
+  isOpen(resourceType: string, path: string): boolean
+  /** Notes that Drupal does not include a path. */
+  refuse(resourceType: string, path: string): void
+  /** The resource types that the paths have led to, so that the next request names their fields. */
+  reached(): Iterable<string>
+  /** Notes resource types that the paths have led to. */
+  reach(types: Iterable<string>): void
+}
+
+export function createLookMemory(refusedMs = REFUSED_MS): LookMemory {
   /** Paths that Drupal does not include, such as `issue--daily field_articles.field_section`. */
   const refusedPaths = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs })
-  /** The resource types that these paths have led to, so that the next request names their fields. */
   const reached = new Set(['file--file'])
 
   return {
-    /** Whether Drupal may include a path of a resource type. */
-    isOpen: (resourceType: string, path: string): boolean =>
-      !refusedPaths.has(`${resourceType} ${path}`),
-    refuse: (resourceType: string, path: string): void => {
+    isOpen: (resourceType, path) => !refusedPaths.has(`${resourceType} ${path}`),
+    refuse: (resourceType, path) => {
       refusedPaths.set(`${resourceType} ${path}`, true)
     },
-    reached: (): Iterable<string> => reached,
-    reach(types: Iterable<string>): void {
+    reached: () => reached,
+    reach(types) {
       for (const type of types) if (reached.size < REACHED_MAX) reached.add(type)
     }
   }
