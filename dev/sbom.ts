@@ -30,7 +30,7 @@ function prune<T extends Package>({
 
 const { packages, ...lock } = readJson('package-lock.json') as { packages: Record<string, Package> }
 const { '': root, ...dependencies } = packages
-// A link leads to a folder of this tree (packages/): of what production runs none has a dependency.
+// A link leads to a folder of this tree (packages/): none has a dependency that production installs.
 const productionPackages = Object.entries(dependencies).filter(
   ([path, { link, dev, devOptional }]) =>
     path.includes('node_modules/') && !link && !dev && !devOptional

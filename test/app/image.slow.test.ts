@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { execForm, layOutImage } from './fixtures/image.ts'
@@ -7,7 +7,9 @@ import { emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
 t.test('production dependencies alone run the service, its health check, the doctor and the table', async (t) => {
   const cwd = layOutImage(t)
-  t.notOk(existsSync(join(cwd, 'node_modules/tap')), 'what only development needs is not there')
+  for (const name of ['tap', 'esbuild', 'lit-html']) {
+    t.notOk(existsSync(join(cwd, 'node_modules', name)), `${name}, which only development needs, is not there`)
+  }
   const [node, ...start] = execForm(/^CMD (\[.*\])$/m)
   t.equal(node, 'node')
   const store = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
@@ -33,6 +35,25 @@ t.test('production dependencies alone run the service, its health check, the doc
   service.child.kill('SIGTERM')
   t.equal(await service.ended, 0, 'SIGTERM ends it well')
   t.equal(service.output().stderr, '')
+})
+
+t.test('without packages/desk it serves everything but the desk', async (t) => {
+  const cwd = layOutImage(t)
+  rmSync(join(cwd, 'packages/desk'), { recursive: true })
+  const [, ...start] = execForm(/^CMD (\[.*\])$/m)
+  const env = { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', PORT: '0', DESK: 'on' }
+  const service = runNode(t, start, { cwd, env })
+  const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
+  const lines = service.output().stdout.match(/^.*without the desk.*$/gm)!
+  t.equal(lines.length, 1)
+  t.match(JSON.parse(lines[0]!), {
+    level: 40,
+    msg: /^DESK=on, but Quoin starts without the desk, which is not installed: Cannot find module/
+  })
+  t.equal((await fetch(`http://127.0.0.1:${port}/desk`)).status, 404)
+  t.equal((await fetch(`http://127.0.0.1:${port}/`)).url, `http://127.0.0.1:${port}/docs`)
+  service.child.kill('SIGTERM')
+  t.equal(await service.ended, 0)
 })
 
 t.test('npm ci needs no more than what the image has by then', async (t) => {

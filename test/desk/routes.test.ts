@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
@@ -10,11 +10,13 @@ import { createListLooks } from '#lib/editions/lookup/list-looks.ts'
 import { createSamples } from '#lib/editions/lookup/samples.ts'
 import type { EditionJson } from '#lib/editions/translate/edition-json.ts'
 import type { LoadedEdition } from '#lib/editions/translate/read.ts'
-import { readSources } from '../../packages/desk/server/sources.ts'
+import { LANGUAGES } from '../../packages/desk/server/built-page.ts'
+import { buildPage } from '../../packages/desk/server/build-page.ts'
+import { openSources, readSources } from '../../packages/desk/server/sources.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import type { Load } from '#lib/editions/lookup/finder.ts'
 import type { Jsonapi } from '#lib/drupal/client.ts'
-import { ROOT } from '../app/fixtures/processes.ts'
+import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { de } from '../../packages/desk/page/texts-de.ts'
 import { en } from '../../packages/desk/page/texts-en.ts'
@@ -159,6 +161,15 @@ t.test('what the page loads later is immutable too, and takes all that it shares
   )
   t.notMatch(body, /createPolicy|localStorage/, 'nothing of the page comes twice')
   t.notMatch(script[1], /"\.\/(?:chunk|main)[^"]*\.js"/, 'and the page asks for nothing else')
+})
+
+t.test('a page that was built before is the page that is built when somebody asks', async (t) => {
+  const path = join(emptyDirectory(t), 'page.json')
+  writeFileSync(path, JSON.stringify(await buildPage()))
+  const [before, now] = [await openSources(path), await readSources()]
+  t.strictSame([...before.files].sort(), [...now.files].sort())
+  t.strictSame([before.icon, before.inlineHash], [now.icon, now.inlineHash])
+  for (const language of LANGUAGES) t.strictSame(before.page(language, {}), now.page(language, {}))
 })
 
 t.test('who has only the address of the service gets to the desk, or to the documentation', async (t) => {

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import Negotiator from 'negotiator'
 import type { Config } from '../../../config/env.ts'
 import { LOOKS_MAX } from '../../../lib/editions/lookup/list-looks.ts'
 import { EditionParams, ListedParams } from '../../../lib/editions/schemas.ts'
@@ -11,7 +10,8 @@ import { UUID_PATTERN } from '../../../lib/patterns.ts'
 import { OF_PAGES } from '../../../lib/http/security-headers.ts'
 import { notModified } from '../../../routes/edition-answers.ts'
 import type { Handler } from '../../../routes/handler.ts'
-import { LANGUAGES, readSources, type DeskFile, type Language } from './sources.ts'
+import { LANGUAGES, type Language } from './built-page.ts'
+import { readSources, type DeskFile } from './sources.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
@@ -36,8 +36,7 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
   fastify.get('/desk', { schema, onSend: notModified }, async ({ headers, url }, reply) => {
     if (/^[^?]*\/(?:\?|$)/.test(url)) return reply.redirect(deskFromBelow(url))
     const { page, inlineHash } = await readSources()
-    const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
-    const { body, etag } = page(language ?? LANGUAGES[0], settings)
+    const { body, etag } = page(languageFor(headers['accept-language']), settings)
     reply
       .headers({
         ...OF_PAGES,
@@ -186,11 +185,32 @@ function send(
     : reply.send(body)
 }
 
+/** The language of the desk that a browser wishes for (RFC 9110 section 12.5.4); `de-AT` wishes for German. */
+function languageFor(header: string | undefined): Language {
+  const languages = acceptedValues(header).map((range) =>
+    LANGUAGES.find((language) => range === language || range.startsWith(`${language}-`))
+  )
+  return languages.find((language) => language !== undefined) ?? LANGUAGES[0]
+}
+
 /** Whether a caller takes gzip (RFC 9110 section 12.5.3); a caller that prefers another encoding gets it nevertheless. */
-function takesGzip(accepted = ''): boolean {
-  return accepted
+function takesGzip(header: string | undefined): boolean {
+  return acceptedValues(header).some((coding) => coding === 'gzip' || coding === 'x-gzip')
+}
+
+/** The values of an Accept-... header field, the preferred ones first, without those of weight 0 (RFC 9110 section 12.4.2). */
+function acceptedValues(header = ''): string[] {
+  return header
+    .toLowerCase()
     .split(',')
-    .some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding))
+    .map((item) => {
+      const [value = '', ...parameters] = item.split(';').map((part) => part.trim())
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))
+      return { value, weight: weight === undefined ? 1 : Number(weight.slice('q='.length)) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .toSorted((one, other) => other.weight - one.weight)
+    .map(({ value }) => value)
 }
 
 function policyFor(cms: string, inlineHash: string): string {

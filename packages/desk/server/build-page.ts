@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { basename, extname, join } from 'node:path'
+import { build, type OutputFile, type Plugin } from 'esbuild'
+import { hashOf, LANGUAGES, type BuiltPage, type Language } from './built-page.ts'
+
+const PAGE = join(import.meta.dirname, '../page')
+
+/** Where the files are, as seen from the page: all addresses are relative, so that it works wherever /desk is served. */
+const FILES = 'desk/files/'
+
+/** What esbuild makes of the modules. */
+interface Bundles {
+  styles: string
+  /** The script that the page has in it. */
+  early: string
+  scripts: LanguageScripts[]
+}
+
+/** One script of the page's modules, the client and lit-html, and another of each module that is imported when it is needed. */
+interface LanguageScripts {
+  language: Language
+  outputFiles: OutputFile[]
+  /** The name of the page's script among them. */
+  page: string
+}
+
+/** Builds the page: bundles its modules, gives the files their names, and puts the names into the page. */
+export async function buildPage(): Promise<BuiltPage> {
+  const { styles, early, scripts } = await bundle()
+  const icon = readFileSync(join(PAGE, 'icon.svg'), 'utf8')
+  const iconName = nameWith(hashOf(icon), 'icon.svg')
+  const styleName = nameWith(hashOf(styles), 'desk.css')
+  const languages = scripts.map(({ language, outputFiles, page }) => {
+    const { files, scriptName } = linkScripts(outputFiles, page)
+    const names = { 'desk.css': styleName, 'main.ts': scriptName }
+    return { files, page: [language, htmlOf(language, { early, icon, names })] as const }
+  })
+  return {
+    pages: Object.fromEntries(languages.map(({ page }) => page)) as Record<Language, string>,
+    inlineHash: `'sha256-${createHash('sha256').update(early).digest('base64')}'`,
+    files: Object.assign(
+      { [iconName]: icon, [styleName]: styles },
+      ...languages.map(({ files }) => files)
+    ),
+    icon: iconName
+  }
+}
+
+const options = {
+  outdir: PAGE,
+  absWorkingDir: PAGE,
+  write: false,
+  metafile: true,
+  bundle: true,
+  minify: true,
+  charset: 'utf8',
+  target: 'es2022',
+  tsconfigRaw: '{}',
+  logLevel: 'silent'
+} as const
+
+async function bundle(): Promise<Bundles> {
+  const [styles, early, ...scripts] = await Promise.all([
+    build({ ...options, entryPoints: [join(PAGE, 'desk.css')] }),
+    build({ ...options, entryPoints: [join(PAGE, 'early.ts')], format: 'iife' }),
+    ...LANGUAGES.map(bundleScripts)
+  ])
+  return {
+    styles: styles.outputFiles[0]!.text,
+    early: early.outputFiles[0]!.text.trim(),
+    scripts
+  }
+}
+
+async function bundleScripts(language: Language): Promise<LanguageScripts> {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    entryPoints: [join(PAGE, 'main.ts')],
+    // Code that scripts share would become a script of its own, and one more request. This way they share the page's script.
+    inject: [join(PAGE, 'main.ts')],
+    splitting: true,
+    format: 'esm',
+    plugins: [textsOf(language)]
+  })
+  return { language, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }
+}
+
+/** The modules with the texts of one language, which is the first group: `texts-de.ts`. */
+const TEXTS = /[\\/]texts(?:-\w+)?-(en|de|fr)\.ts$/
+
+/** Leaves out the texts of the other languages. */
+function textsOf(language: Language): Plugin {
+  return {
+    name: 'one language',
+    setup({ onLoad }) {
+      onLoad({ filter: TEXTS }, ({ path }) => {
+        const [, other] = TEXTS.exec(path)!
+        return other === language ? undefined : { contents: `export const ${other} = undefined` }
+      })
+    }
+  }
+}
+
+/** Gives the scripts of a language their names, also where they import each other. */
+function linkScripts(
+  outputFiles: OutputFile[],
+  page: string
+): { files: Record<string, string>; scriptName: string } {
+  const scripts = outputFiles
+    .map(({ path, text }) => ({ name: basename(path), text }))
+    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
+  // They name each other, so each has the hash of all.
+  const hash = hashOf(scripts.map(({ text }) => text).join(''))
+  const newName = (name: string) =>
+    nameWith(hash, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js'))
+  const withLinks = (text: string) =>
+    scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${newName(name)}"`), text)
+  return {
+    files: Object.fromEntries(scripts.map(({ name, text }) => [newName(name), withLinks(text)])),
+    scriptName: newName(page)
+  }
+}
+
+/** The page in a language. */
+function htmlOf(
+  language: Language,
+  { early, icon, names }: { early: string; icon: string; names: Record<string, string> }
+): string {
+  // So small a picture comes with the page.
+  const picture = `data:image/svg+xml,${encodeURIComponent(icon)}`
+  return readFileSync(join(PAGE, 'index.html'), 'utf8')
+    .replace(`${FILES}desk/icon.svg`, () => picture)
+    .replace('<script></script>', () => `<script>${early}</script>`)
+    .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+    .replace('lang="en"', `lang="${language}"`)
+}
+
+/** `desk-4fTx0bQ9.js` of `desk.js` */
+function nameWith(hash: string, name: string): string {
+  const extension = extname(name)
+  return `${basename(name, extension)}-${hash.slice(0, 12)}${extension}`
+}
