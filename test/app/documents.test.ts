@@ -241,3 +241,12 @@ t.test('docs/limits.md names settings that exist, with their defaults', async (t
     ]
   )
 })
+
+t.test('the words that are Quoin’s own are few', async (t) => {
+  const [, words] = /^## Words\n([^]*?)^## /m.exec(read('CONTRIBUTING.md'))!
+  const rows = words!
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1)
+  t.ok(rows.length > 20 && rows.length <= 40, `${rows.length} words`)
+})
