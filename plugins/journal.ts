@@ -13,7 +13,7 @@ import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import type { History } from '../lib/saves/history.ts'
 import { createJournal, type Journal } from '../lib/saves/journal.ts'
-import type { TakeoverNotes } from '../lib/locks/locks.ts'
+import type { TakeoverNotes } from '../lib/locks/context.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

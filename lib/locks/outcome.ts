@@ -1,6 +1,10 @@
+import { holderOf, isExpired, type Item, type Moment } from './record.ts'
 import type { Holder } from './schemas.ts'
 
-/** The lock is the user's: in which version, since when and, if it expires, until when (Unix seconds). */
+/**
+ * The lock is the user's: in which version, since when and, if it expires, until when (Unix
+ * seconds).
+ */
 export interface AcquiredOutcome {
   outcome: 'acquired'
   version: string
@@ -16,7 +20,9 @@ export interface HeldOutcome {
   outcome: 'held'
   lock: Holder
 }
-/** The lock is not in the state that was asked for. `lock` has its present holder, if there is one. */
+/**
+ * The lock is not in the state that was asked for. `lock` has its present holder, if there is one.
+ */
 export interface ChangedOutcome {
   outcome: 'changed'
   lock?: Holder
@@ -26,3 +32,9 @@ export interface ReleasedOutcome {
 }
 
 export type LockRefusal = HeldOutcome | ChangedOutcome
+
+/** The outcome of a request whose lock is in another state. An expired lock is nobody's. */
+export function changedOutcome(record: Item | undefined, moment: Moment): ChangedOutcome {
+  if (!record || isExpired(record, moment)) return { outcome: 'changed' }
+  return { outcome: 'changed', lock: holderOf(record) }
+}

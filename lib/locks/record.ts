@@ -65,6 +65,11 @@ export function keyOf({ env_entityType_entityId: key, fieldName }: Key): Key {
   return { env_entityType_entityId: key, fieldName }
 }
 
+/** The keys of an item as one text, to find it by in memory. */
+export function keyName({ env_entityType_entityId: key, fieldName }: Key): string {
+  return JSON.stringify([key, fieldName])
+}
+
 /** The version of a record, where it has one as Quoin makes it. */
 export function versionOf(record: Item | undefined): string | undefined {
   const version = record?.['version']

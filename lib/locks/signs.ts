@@ -1,25 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { REMOVE_AT } from '../table/definition.ts'
+import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../errors.ts'
-import type { StoredValue } from './item.ts'
-import {
-  isNothing,
-  isStill,
-  recordKey,
-  tombstoneOf,
-  type Item,
-  type Key,
-  type Moment
-} from './record.ts'
-import type { Entity } from './schemas.ts'
-import type { LockTable } from './table.ts'
-import type { NextVersion } from './version.ts'
+import type { Item, Key, Moment } from './record.ts'
 
-/** How often a change is tried that meets other changes of the same entity. */
-const ATTEMPTS = 20
-const LONGEST_PAUSE_MS = 50
-
-/** What a user shows the others, as the table keeps it. It ends by itself, at a Unix time in seconds. */
+/**
+ * What a user shows the others, as the table keeps it. It ends by itself, at a Unix time in
+ * seconds.
+ */
 export const StoredSign = Type.Object({
   uid: Type.String(),
   name: Type.Optional(Type.String()),
@@ -27,25 +14,37 @@ export const StoredSign = Type.Object({
 })
 export type StoredSign = Static<typeof StoredSign>
 
-export interface SignsDeps {
-  table: LockTable
-  environment: string
-  moment: () => Moment
-  nextVersion: NextVersion
-  wait: (ms: number) => Promise<unknown>
-  /** A number from 0 to 1. */
-  random: () => number
-}
+/** A petition as the table keeps it. */
+export const StoredPetition = Type.Object({ ...StoredSign.properties, fieldName: Type.String() })
+export type StoredPetition = Static<typeof StoredPetition>
 
-/** Signs of one kind: the member of a record that has them, and whether a value there is one of them. */
+/**
+ * Signs of one kind: the member of a record that has them, and whether a value there is one of
+ * them.
+ */
 export interface SignKind<Sign extends StoredSign> {
   member: 'petitions' | 'lookers'
   isSign(value: unknown): value is Sign
+  /** What to say where too many users change the signs of one entity at once. */
+  busy: string
+}
+
+export const PETITIONS: SignKind<StoredPetition> = {
+  member: 'petitions',
+  isSign: (value) => Value.Check(StoredPetition, value),
+  busy: 'Too many users ask for fields of this entity at once; try again'
+}
+
+export const LOOKERS: SignKind<StoredSign> = {
+  member: 'lookers',
+  isSign: (value) => Value.Check(StoredSign, value),
+  busy: 'Too many users open this entity at once; try again'
 }
 
 /**
- * The sort keys of the records that have an entity's signs. No field has them: a field's name has 255 characters at most.
- * They stand among the entity's locks, so that the one Query by which a feed reads these finds them too.
+ * The sort keys of the records that have an entity's signs. No field has them: a field's name has
+ * 255 characters at most. They stand among the entity's locks, so that the one Query by which a
+ * feed reads these finds them too.
  */
 const SORT_KEYS: Record<SignKind<StoredSign>['member'], string> = {
   petitions: 'petitions'.padStart(256, '#'),
@@ -53,106 +52,34 @@ const SORT_KEYS: Record<SignKind<StoredSign>['member'], string> = {
 }
 const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
 
+/** The key of the record that has the signs of one kind. @param name its partition key */
+export function signsKey({ member }: SignKind<StoredSign>, name: string): Key {
+  return { env_entityType_entityId: name, fieldName: SORT_KEYS[member] }
+}
+
 /** Makes the next signs of those that stand. It may be called again, with what stands then. */
-type Edit<Sign> = (present: Sign[]) => Sign[]
+export type SignEdit<Sign> = (present: Sign[]) => Sign[]
 
 /** Changes of one entity that are written together: what each throws, in their order. */
-interface Batch<Sign> {
-  edits: Array<Edit<Sign>>
+export interface SignBatch<Sign> {
+  edits: Array<SignEdit<Sign>>
   refusals: Promise<unknown[]>
 }
 
 /**
- * The signs of one kind: all of an entity are in one record, which has the form of a tombstone. Whatever reads or writes
- * locks leaves it alone. Changes that come while this instance writes others of the same entity wait, and are then written
- * together. So fifty users who come in one moment cost a write or two, and two instances seldom write the record at once.
- * @param busy what to say where too many change them at once
+ * The changes of the signs of one kind that this instance has to write, by the record's partition
+ * key.
  */
-export function createSigns<Sign extends StoredSign>(
-  deps: SignsDeps,
-  kind: SignKind<Sign>,
-  busy: string
-) {
-  const { table, environment, moment, nextVersion, wait, random } = deps
-  const { member } = kind
-  /** By the record's partition key: the batch that is not begun yet, and the last one's end. */
-  const waiting = new Map<string, Batch<Sign>>()
-  const ends = new Map<string, Promise<unknown>>()
-
-  /**
-   * Writes the signs that `edit` makes of those that stand, unless these are the same.
-   * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED; what `edit` throws
-   */
-  async function change(entity: Entity, edit: Edit<Sign>): Promise<void> {
-    const name = recordKey(environment, entity)
-    const { edits, refusals } = waiting.get(name) ?? nextBatch(name)
-    const index = edits.push(edit) - 1
-    const refusal = (await refusals)[index]
-    if (refusal) throw refusal
-  }
-
-  /** A batch that begins when the one before it has ended. */
-  function nextBatch(name: string): Batch<Sign> {
-    const edits: Array<Edit<Sign>> = []
-    const refusals = Promise.resolve(ends.get(name)).then(() => {
-      waiting.delete(name)
-      return write({ env_entityType_entityId: name, fieldName: SORT_KEYS[member] }, edits)
-    })
-    const end = refusals
-      .catch(() => {})
-      .then(() => {
-        if (ends.get(name) === end) ends.delete(name)
-      })
-    const batch = { edits, refusals }
-    waiting.set(name, batch)
-    ends.set(name, end)
-    return batch
-  }
-
-  /** @returns what each of the edits has thrown */
-  async function write(key: Key, edits: Array<Edit<Sign>>, count = 1): Promise<unknown[]> {
-    const record = await table.get(key)
-    const present = standing(record, kind, moment())
-    const { next, refusals } = edited(present, edits)
-    if (next.length === present.length && next.every((sign) => present.includes(sign))) {
-      return refusals
-    }
-    const removeAt = Math.max(moment().now, ...next.map(({ until }) => until))
-    const version = nextVersion(record?.['version'])
-    const signs = next.map((sign) => new Map<string, StoredValue>(Object.entries(sign)))
-    const item = {
-      ...tombstoneOf(key, 0, version),
-      version,
-      [member]: signs,
-      [REMOVE_AT]: removeAt
-    }
-    const { done } = await table.claim(item, record ? isStill(record) : isNothing())
-    if (done) return refusals
-    if (count === ATTEMPTS) {
-      throw new Failure('STORE_UNAVAILABLE', busy, { headers: { 'retry-after': '1' } })
-    }
-    await wait(random() * LONGEST_PAUSE_MS)
-    return write(key, edits, count + 1)
-  }
-
-  return change
+export interface SignQueue<Sign extends StoredSign> {
+  kind: SignKind<Sign>
+  /** The batch that is not begun yet. */
+  waiting: Map<string, SignBatch<Sign>>
+  /** The end of the last batch. */
+  ends: Map<string, Promise<unknown>>
 }
 
-/** The signs after some edits, of which one that throws changes nothing. */
-function edited<Sign>(
-  present: Sign[],
-  edits: Array<Edit<Sign>>
-): { next: Sign[]; refusals: unknown[] } {
-  const refusals: unknown[] = []
-  let next = present
-  for (const [index, edit] of edits.entries()) {
-    try {
-      next = edit(next)
-    } catch (error) {
-      refusals[index] = error
-    }
-  }
-  return { next, refusals }
+export function newSignQueue<Sign extends StoredSign>(kind: SignKind<Sign>): SignQueue<Sign> {
+  return { kind, waiting: new Map(), ends: new Map() }
 }
 
 /**
@@ -185,15 +112,18 @@ export function signsIn<Sign extends StoredSign>(
   kind: SignKind<Sign>,
   moment: Moment
 ): Sign[] {
-  return standing(
+  return standingSigns(
     records.find(({ fieldName }) => fieldName === SORT_KEYS[kind.member]),
     kind,
     moment
   )
 }
 
-/** Leaves out what has another form: another program wrote it, or a later release. */
-function standing<Sign extends StoredSign>(
+/**
+ * The signs of a record that stand. Leaves out what has another form: another program wrote it, or
+ * a later release.
+ */
+export function standingSigns<Sign extends StoredSign>(
   record: Item | undefined,
   { member, isSign }: SignKind<Sign>,
   { now }: Moment

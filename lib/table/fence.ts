@@ -33,7 +33,7 @@ export interface UnansweredError extends Error {
 
 /**
  * Keeps the SDK from sending a write again that got no answer. The table may have carried it out, or may do so later, and a
- * second one might undo what others have done meanwhile. The caller decides what to do (lib/locks/locks.ts). A write that was
+ * second one might undo what others have done meanwhile. The caller decides what to do (lib/locks/write.ts). A write that was
  * refused or throttled has an answer, and one that found no connection was not sent: the SDK sends both again.
  */
 export function sendWritesOnce(client: DynamoDBClient): void {

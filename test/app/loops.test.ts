@@ -86,7 +86,7 @@ t.test('whatever tries again has a bound and a pause', async (t) => {
   )
   const counted = sources.filter(([, text]) => blocksOf(text, LOOP).some(({ head }) => COUNTED.test(head)))
   t.ok(
-    counted.some(([path]) => path === 'lib/locks/locks.ts'),
+    counted.some(([path]) => path === 'lib/locks/write.ts'),
     'loops that count are seen'
   )
 })

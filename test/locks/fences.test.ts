@@ -1,14 +1,12 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
 import { unansweredBy } from '#lib/table/fence.ts'
-import { createAnswerMemory } from '#lib/http/answer-memory.ts'
 import { isOlder } from '#lib/locks/attempt.ts'
-import { itemsOf } from '#lib/locks/draft.ts'
-import { createDrafts } from '#lib/locks/drafts.ts'
+import { itemsOf, type Displacer } from '#lib/locks/draft.ts'
+import { dropDraft, keepDraft, listDrafts } from '#lib/locks/drafts.ts'
 import { ITEM_LIMIT, itemSize, type StoredValue } from '#lib/locks/item.ts'
-import { createLocks, type Locks } from '#lib/locks/locks.ts'
-import { createLockTable } from '#lib/locks/table.ts'
-import { createVersions, newInstance } from '#lib/locks/version.ts'
+import { createLockContext, createLocks, type Locks } from '#lib/locks/locks.ts'
+import type { Item as LockItem } from '#lib/locks/record.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
 
 const NOW = 1_900_000_000
@@ -218,18 +216,20 @@ function drafting(send?: (store: Send, command: Command) => Promise<Item>) {
     send: (command) => (send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command))
   })
   const now = () => NOW * 1000
-  const drafts = createDrafts({
-    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }),
+  const context = createLockContext({
+    client,
+    table: 'DataState',
     environment: 'test',
-    memory: createAnswerMemory(),
-    draftDays: 30,
     now,
-    moment: () => ({ now: NOW }),
     monotonic: () => 0,
-    nextVersion: createVersions(now, newInstance()),
     wait: async () => {},
     random: () => 0
   })
+  const drafts = {
+    keep: (record: LockItem, by: Displacer) => keepDraft(context, record, by),
+    drop: (draft: LockItem) => dropDraft(context, draft),
+    list: (entity: typeof at) => listDrafts(context, entity)
+  }
   return { drafts, store, items: () => [...store.items.values()] }
 }
 

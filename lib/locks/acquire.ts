@@ -1,0 +1,53 @@
+import { announceChanges } from './announce.ts'
+import { momentNow, type LockContext } from './context.ts'
+import {
+  changedOutcome,
+  type AcquiredOutcome,
+  type ChangedOutcome,
+  type HeldOutcome
+} from './outcome.ts'
+import { holderOf, isAmong, isExpired, isFree, ownerOf, type Item } from './record.ts'
+import type { Entity, LockRequest } from './schemas.ts'
+import { writeLock, type Judgement, type WriteConditions } from './write.ts'
+
+export interface AcquireOptions extends WriteConditions {
+  /** Refuse the user's own lock too: it is another tab's. */
+  alone?: boolean
+}
+
+/**
+ * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many
+ * who try at once exactly one succeeds. It takes more requests to replace another user's expired
+ * lock with a text, or a lock that a clock ahead of this one has written.
+ * @param conditions `ifMatch`: only if the lock is in one of these versions
+ * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE
+ */
+export async function acquire(
+  context: LockContext,
+  entity: Entity,
+  request: LockRequest,
+  { alone = false, ...conditions }: AcquireOptions = {}
+): Promise<AcquiredOutcome | HeldOutcome | ChangedOutcome> {
+  const uid = String(request.userData.uid)
+  const { ifMatch } = conditions
+
+  function judge(record: Item | undefined): Judgement {
+    const moment = momentNow(context)
+    const hasExpired = record !== undefined && isExpired(record, moment)
+    const isOthers = record !== undefined && ownerOf(record) !== uid
+    if (isOthers && !hasExpired) return { outcome: 'held', lock: holderOf(record) }
+    if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record, moment)
+    if (hasExpired && (alone || isOthers)) return 'displace'
+    return record && alone ? changedOutcome(record, moment) : 'again'
+  }
+
+  await context.time.ready()
+  return announceChanges(context, entity, (changes) =>
+    writeLock(context, entity, request, {
+      ...conditions,
+      changes,
+      quickCondition: (write) => isFree(write, alone ? undefined : uid),
+      judge
+    })
+  )
+}

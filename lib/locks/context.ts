@@ -1,0 +1,105 @@
+import type { AnswerMemory } from '../http/answer-memory.ts'
+import type { KeyedMutex } from '../keyed-mutex.ts'
+import type { createFeed } from './feed.ts'
+import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './record.ts'
+import type { Entity, LockRequest } from './schemas.ts'
+import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
+import type { LockTable } from './table.ts'
+import type { createUnsettled } from './unsettled.ts'
+import { instanceOf, isSince, versionAt, type NextVersion } from './version.ts'
+
+/** What the operations on the locks of one environment need. `createLocks` puts it together. */
+export interface LockContext {
+  table: LockTable
+  /** First part of every record's key. */
+  environment: string
+  /** Limits the heap that the large lists of all callers take. */
+  memory: AnswerMemory
+  /** How long a lock holds that is not renewed; 0: until it is released. */
+  leaseSeconds: number
+  /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
+  foreignSeconds: number
+  /** How long the text of a displaced lock is kept. */
+  draftDays: number
+  time: LockTime
+  /** This instance, as its versions name it. */
+  instance: string
+  nextVersion: NextVersion
+  /** The event streams of this instance. */
+  feed: ReturnType<typeof createFeed>
+  /** Has the requests of this instance that take over the same field do so one at a time. */
+  takeoverMutex: KeyedMutex
+  /** The fields at which this instance has writes whose outcome it does not know. */
+  unsettled: ReturnType<typeof createUnsettled>
+  petitions: SignQueue<StoredPetition>
+  lookers: SignQueue<StoredSign>
+  /** Called for every text of another user that was kept as a draft. */
+  onKept: (() => void) | undefined
+  /** Notes takeovers, before they are answered. */
+  takeoverNotes: TakeoverNotes | undefined
+}
+
+/** The clocks, pauses and random numbers of the locks. */
+export interface LockTime {
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Milliseconds that no setting of a clock changes, as `performance.now`. */
+  monotonic: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** Resolves after so many milliseconds. */
+  wait: (ms: number) => Promise<unknown>
+  /** A number from 0 to 1. */
+  random: () => number
+}
+
+/** What notes takeovers of locks that hold. */
+export interface TakeoverNotes {
+  /**
+   * Whether those on entities of a type are noted. One of a lock without a text then costs a write
+   * more.
+   */
+  concerns(type: string): boolean
+  /** Notes one; it does not throw. */
+  note(
+    entity: Entity,
+    takeover: { fieldName: string; from: LockRequest['userData']; by: LockRequest['userData'] }
+  ): Promise<void>
+}
+
+/** The store's time in whole Unix seconds. */
+export function secondsNow({ time }: LockContext): number {
+  return Math.floor(time.now() / 1000)
+}
+
+/** The store's time, to judge leases by. */
+export function momentNow(context: LockContext): Moment {
+  const now = secondsNow(context)
+  if (context.leaseSeconds === 0) return { now }
+  return { now, foreign: now - context.foreignSeconds }
+}
+
+/**
+ * A put or a delete as conditions see it.
+ * @param fencedUntil Unix time until which the written record keeps late attempts off
+ */
+export function describeWrite(
+  context: LockContext,
+  version: string,
+  ifMatch: Versions | undefined,
+  fencedUntil = 0
+): Write {
+  return {
+    version,
+    ifMatch,
+    moment: momentNow(context),
+    instance: context.instance,
+    settled: versionAt(context.time.now() - SETTLED_SECONDS * 1000),
+    fence: Math.max(fencedUntil, secondsNow(context))
+  }
+}
+
+/** Whether a version is another instance's, which may still be waiting for an answer. */
+export function isUnsettled({ time, instance }: LockContext, version: unknown): boolean {
+  return isSince(version, time.now() - SETTLED_SECONDS * 1000) && instanceOf(version) !== instance
+}
