@@ -1,0 +1,222 @@
+import type { Caller } from '../../http/calls.ts'
+import type { Jsonapi, JsonapiAnswer } from '../../drupal/client.ts'
+import { resources, type Resource } from '../../drupal/document.ts'
+import { INTERNAL, publicName, type ContentModel } from '../model.ts'
+import { refusal } from '../translate/failures.ts'
+import { flagQuery, PAGE_MAX, uuidQuery, type Parameters } from '../translate/query.ts'
+import type { Catalog, Collection } from './catalog.ts'
+import {
+  KINDS,
+  kindFields,
+  kindOf,
+  ownerPath,
+  PUBLISHED_KINDS,
+  viewOn,
+  type Kind,
+  type View
+} from './kinds.ts'
+
+/** How many of the caller's rows of each kind a filter has to find. */
+const SAMPLE = 4
+
+/** What one collection has shown of filters. */
+export interface Evidence {
+  found: ReadonlySet<Kind>
+  missed: ReadonlySet<Kind>
+  isSorted: boolean
+  state: 'rows' | 'hidden' | 'empty'
+}
+
+export interface EvidenceContext {
+  cms: Jsonapi
+  catalog: Pick<Catalog, 'all' | 'me'>
+  model: ContentModel
+}
+
+/** A collection, as a caller looks at it. */
+interface Look {
+  cms: Jsonapi
+  collection: Collection
+  view: View
+  caller: Caller
+}
+
+interface ProbePage {
+  rows: Resource[]
+  more: boolean
+}
+
+/** The kinds of which a filter has found rows that exist, and of which it has not. */
+interface Comparison {
+  found: Set<Kind>
+  missed: Set<Kind>
+}
+
+/**
+ * Compares rows that the caller may see with what a filter for them finds, those first that are not published. Then asks a
+ * filter for what the first page may have had no room for.
+ */
+export async function gatherEvidence(
+  context: EvidenceContext,
+  collection: Collection,
+  caller: Caller
+): Promise<Evidence> {
+  const look = await lookAt(context, collection, caller)
+  const flag = flagOf(look.view)
+  const sort = [...flag, 'id'].join()
+  const byFlag = flag.length === 0 ? undefined : await readPage(look, [['sort', sort]])
+  const first = byFlag ?? (await readNeededPage(look, [['sort', 'id']]))
+  const comparison = await compareSample(look, sampleOf(first.rows, look.view))
+  if (first.more && comparison.missed.size === 0) {
+    await findOthers(look, first, comparison.found)
+  }
+  return {
+    ...comparison,
+    isSorted: byFlag !== undefined,
+    state: stateOf(first)
+  }
+}
+
+async function lookAt(
+  { cms, catalog, model }: EvidenceContext,
+  collection: Collection,
+  caller: Caller
+): Promise<Look> {
+  const view = viewOn(collection.entityType, await catalog.me(caller), model)
+  return { cms, collection, view, caller }
+}
+
+function stateOf({ rows, more }: ProbePage): Evidence['state'] {
+  if (rows.length > 0) return 'rows'
+  return more ? 'hidden' : 'empty'
+}
+
+/** A few rows of each kind. */
+function sampleOf(rows: Resource[], view: View): Resource[] {
+  return [...Map.groupBy(rows, (row) => kindOf(row, view)).values()].flatMap((ofKind) =>
+    ofKind.slice(0, SAMPLE)
+  )
+}
+
+/** Filters for rows that the caller was shown. */
+async function compareSample(look: Look, sample: Resource[]): Promise<Comparison> {
+  if (sample.length === 0) return { found: new Set(), missed: new Set() }
+  const { view } = look
+  const ids = sample.map(({ id }) => id)
+  const { rows } = await readNeededPage(look, [...uuidQuery(ids), ['sort', 'id']])
+  const isOdd = rows.some(({ id }) => !ids.includes(id))
+  const missedRows = sample.filter(({ id }) => isOdd || !rows.some((row) => row.id === id))
+  // A row that does not show its kind may be of any.
+  const missed = new Set(missedRows.flatMap((row) => kindOf(row, view) ?? KINDS))
+  const kinds = sample.map((row) => kindOf(row, view)).filter((kind) => kind !== undefined)
+  return { found: new Set(kinds.filter((kind) => !missed.has(kind))), missed }
+}
+
+/** Adds the kinds of others' rows that a filter finds, where the first page may have had no room for them. */
+async function findOthers(look: Look, first: ProbePage, found: Set<Kind>): Promise<void> {
+  const mayHaveUnpublished = !first.rows.some((row) =>
+    PUBLISHED_KINDS.includes(kindOf(row, look.view)!)
+  )
+  if (!found.has('unpublished of others') && mayHaveUnpublished) {
+    await findKind(look, 'unpublished of others', found)
+  }
+  if (!found.has('unpublished of others') && !found.has('published of others')) {
+    await findKind(look, 'published of others', found)
+  }
+}
+
+/** The least and the greatest owner are enough: one of them is another than the caller, unless all rows are his. */
+async function findKind(look: Look, kind: Kind, found: Set<Kind>): Promise<void> {
+  const { view } = look
+  const filter = flagOf(view).flatMap((name) => flagQuery(name, kind === 'published of others'))
+  if (filter.length === 0) return
+  for (const sort of ownerSorts(view)) {
+    const page = await readPage(look, [...filter, ['sort', sort]])
+    if (page?.rows.some((row) => kindOf(row, view) === kind)) {
+      found.add(kind)
+      return
+    }
+  }
+}
+
+/**
+ * Whether the caller is shown no row of a kind that filters were not seen to find: by the first pages of lists that begin or
+ * end with such rows.
+ */
+export async function lacksUnproven(
+  context: EvidenceContext,
+  collection: Collection,
+  proven: ReadonlySet<Kind>,
+  caller: Caller
+): Promise<boolean> {
+  const look = await lookAt(context, collection, caller)
+  const sorts = sortsFor(proven, look.view)
+  const lacks = await Promise.all(
+    (sorts ?? [newestFirst(look.view)]).map(async (sort) => {
+      const page = await readPage(look, [['sort', sort]])
+      if (!page) return false
+      if (!page.rows.every((row) => proven.has(kindOf(row, look.view)!))) return false
+      return !page.more || (sorts !== undefined && page.rows.length > 0)
+    })
+  )
+  return lacks.every(Boolean)
+}
+
+/** A page of a collection; undefined where Drupal refuses it, as it refuses to sort by what the caller may not see. */
+async function readPage(look: Look, query: Parameters): Promise<ProbePage | undefined> {
+  const answer = await requestKinds(look, query)
+  return answer.status >= 400 ? undefined : pageIn(answer)
+}
+
+async function readNeededPage(look: Look, query: Parameters): Promise<ProbePage> {
+  const answer = await requestKinds(look, query)
+  if (answer.status >= 400) throw refusal(answer)
+  return pageIn(answer)
+}
+
+/** Asks for rows with what tells their kinds. */
+function requestKinds(
+  { cms, collection, view, caller }: Look,
+  query: Parameters
+): Promise<JsonapiAnswer> {
+  const { path, resourceType } = collection
+  const sparse: Parameters = [
+    [`fields[${resourceType}]`, kindFields(view).join(',')],
+    ['page[limit]', String(PAGE_MAX)]
+  ]
+  return cms.request({ path, query: [...query, ...sparse], caller })
+}
+
+function pageIn({ document }: JsonapiAnswer): ProbePage {
+  return { rows: resources(document), more: document.links?.next !== undefined }
+}
+
+/** The public name of the flag that tells whether a row is published, if there is one. */
+function flagOf({ model, keys }: View): string[] {
+  return keys.published === null ? [] : [publicName(model, keys.published)]
+}
+
+function ownerSorts(view: View): string[] {
+  const owner = ownerPath(view)
+  return owner === undefined ? ['id'] : [owner, `-${owner}`]
+}
+
+/** Orders in which a row of a kind that is not proven is among the first, if there is one; undefined where there are none such. */
+function sortsFor(proven: ReadonlySet<Kind>, view: View): string[] | undefined {
+  const owner = ownerPath(view)
+  const [flag] = flagOf(view)
+  const unpublishedFirst = flag === undefined ? undefined : [`${flag},${newestFirst(view)}`]
+  if (!proven.has('published of others')) {
+    if (proven.size === 0 || owner === undefined) return undefined
+    return proven.has('own unpublished')
+      ? ownerSorts(view)
+      : unpublishedFirst && [...ownerSorts(view), ...unpublishedFirst]
+  }
+  return proven.has('own unpublished')
+    ? unpublishedFirst && ownerSorts(view).map((sort) => `${flag},${sort}`)
+    : unpublishedFirst
+}
+
+function newestFirst({ keys }: View): string {
+  return `-${INTERNAL}${keys.id}`
+}
