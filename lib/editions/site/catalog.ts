@@ -50,7 +50,7 @@ interface EntryPoint {
   editions: Collection[]
 }
 
-/** What it says to one caller. */
+/** What the entry point says to one caller. */
 interface Welcome {
   at: number
   entryPoint: EntryPoint
@@ -72,6 +72,18 @@ const CHARACTERS = 256
 /** Labels where neither the content model nor the CMS has any. */
 const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
 
+export interface CatalogContext {
+  cms: Jsonapi
+  model: ContentModel
+  now: () => number
+  /** The edition types that each caller was shown, and when they were asked for. */
+  types: LRUCache<string, { at: number; types: Named[] }>
+  /** What the entry point said to each caller. */
+  entryPoints: LRUCache<string, Welcome>
+  /** The last entry point that differed from the one before. */
+  latest: EntryPoint
+}
+
 /**
  * Finds out what collections, bundles and edition types a site has: by the content model, else by the CMS, else by the defaults
  * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
@@ -85,164 +97,191 @@ export function createCatalog({
   model: ContentModel
   now?: () => number
 }): Catalog {
-  const types = new LRUCache<string, { at: number; types: Named[] }>({
-    maxSize: REMEMBERED,
-    sizeCalculation: ({ types }) => weightOf(types)
-  })
-  const entryPoints = new LRUCache<string, Welcome>({ maxSize: REMEMBERED })
-  let latest: EntryPoint = { collections: [], editions: [] }
-
-  async function welcome(caller: Caller): Promise<Welcome> {
-    const key = fingerprint(caller)
-    const last = entryPoints.get(key)
-    if (last && now() - last.at < REMEMBERED_MS) return last
-    const at = now()
-    const document = await readEntryPoint(caller)
-    const collections = collectionsIn(document)
-    // It is nearly always the same for all callers: then it is in memory only once.
-    const isShared = isDeepStrictEqual(collections, latest.collections)
-    if (!isShared) latest = { collections, editions: editionsAmong(collections) }
-    const fresh = { at, entryPoint: latest, me: meIn(document, collections) }
-    entryPoints.set(key, fresh, { size: isShared ? 1 : 1 + collections.length })
-    return fresh
+  const context: CatalogContext = {
+    cms,
+    model,
+    now,
+    types: new LRUCache({
+      maxSize: REMEMBERED,
+      sizeCalculation: ({ types }) => weightOf(types)
+    }),
+    entryPoints: new LRUCache({ maxSize: REMEMBERED }),
+    latest: { collections: [], editions: [] }
   }
-
-  async function all(caller: Caller): Promise<Collection[]> {
-    return (await welcome(caller)).entryPoint.collections
-  }
-
-  async function readEntryPoint(caller: Caller): Promise<Document> {
-    const answer = await cms.request({ path: '', caller })
-    if (answer.status >= 400) throw refusal(answer)
-    return answer.document
-  }
-
-  function collectionsIn({ links: allLinks = {} }: Document): Collection[] {
-    const { self, ...links } = allLinks
-    const prefix = pathname(self).replace(/\/$/, '')
-    return Object.entries(links).flatMap(([resourceType, link]) => {
-      const path = pathname(link)
-      return path.startsWith(`${prefix}/`) && path.length <= LONGEST_PATH
-        ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }]
-        : []
-    })
-  }
-
-  function editionsAmong(collections: Collection[]): Collection[] {
-    const exposed = collections.filter(({ entityType }) => entityType === model.entityType)
-    if (!model.bundles) return exposed
-    return Object.keys(model.bundles).flatMap((bundle) =>
-      exposed.filter((collection) => collection.bundle === bundle)
-    )
-  }
-
-  async function editions(caller: Caller): Promise<Collection[]> {
-    const { editions } = (await welcome(caller)).entryPoint
-    if (editions.length > 0) return editions
-    const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
-    throw new Failure(
-      'CMS_INVALID_RESPONSE',
-      `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`
-    )
-  }
-
-  async function bundles(caller: Caller): Promise<Named[]> {
-    const collections = await editions(caller)
-    const labels = model.bundles ?? { ...LABELS, ...(await bundleLabels(caller)) }
-    return collections.map(({ bundle }) => withLabel(bundle, labels))
-  }
-
-  /** Drupal shows them only to users who may administer the bundle type. Others get an empty list. */
-  async function bundleLabels(caller: Caller): Promise<Record<string, string>> {
-    if (model.bundleEntityType === null) return {}
-    const rows = await config(model.bundleEntityType, caller)
-    return Object.fromEntries(rows.map(bundleLabel))
-  }
-
-  async function editionTypes(caller: Caller): Promise<Named[]> {
-    if (model.editionTypes) return labelledIds(model.editionTypes)
-    if (model.fields.editionType === null) return bundles(caller)
-    const key = readKey('', caller)
-    const last = types.get(key)
-    if (last && now() - last.at < REMEMBERED_MS) return last.types
-    const at = now()
-    const answer = await readTypes(model.fields.editionType, caller)
-    types.set(key, { at, types: answer })
-    return answer
-  }
-
-  /**
-   * The allowed values of the list field. Where the caller may not see them, or a function makes them
-   * (allowed_values_function): the module's own values, and those of the newest editions.
-   */
-  async function readTypes(field: string, caller: Caller): Promise<Named[]> {
-    const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
-    const allowedTypes = labelledIds(
-      allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined)
-    )
-    if (allowedTypes.length > 0) return allowedTypes
-    const name = publicName(model, field)
-    const pages = await Promise.all(
-      (await editions(caller)).map(async (collection) => {
-        const { path, resourceType } = collection
-        const { document } = await cms.request({
-          path,
-          query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]],
-          caller
-        })
-        return rowsOf(resources(document), collection)
-      })
-    )
-    const values = pages
-      .flat()
-      .map(({ attributes }) => attributes?.[name])
-      .filter((type) => typeof type === 'string')
-    const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
-    return [...new Set([...own, ...values])].map((id) => withLabel(id, LABELS))
-  }
-
-  /** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */
-  async function config(
-    entityType: string,
-    caller: Caller,
-    id?: string
-  ): Promise<Array<Record<string, unknown>>> {
-    const collection = (await all(caller)).find(
-      (collection) => collection.entityType === entityType
-    )
-    if (!collection) return []
-    const { status, document } = await cms.request({
-      path: collection.path,
-      query: id === undefined ? [] : [['filter[drupal_internal__id]', id]],
-      caller
-    })
-    const rows = status < 400 ? rowsOf(resources(document), collection) : []
-    const other = rows.find(
-      ({ attributes }) => id !== undefined && (attributes?.drupal_internal__id ?? id) !== id
-    )
-    if (other) throw mismatch(`${entityType} ${id}`, other)
-    return rows.map(({ attributes = {} }) => attributes)
-  }
-
-  function age(caller: Caller): number {
-    let oldest = now()
-    for (const at of [
-      entryPoints.get(fingerprint(caller))?.at,
-      types.get(readKey('', caller))?.at
-    ]) {
-      if (at !== undefined && now() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
-    }
-    return now() - oldest
-  }
-
   return {
-    all,
-    editions,
-    bundles,
-    editionTypes,
-    me: async (caller) => (await welcome(caller)).me,
-    age
+    all: (caller) => allCollections(context, caller),
+    editions: (caller) => editionCollections(context, caller),
+    bundles: (caller) => editionBundles(context, caller),
+    editionTypes: (caller) => knownEditionTypes(context, caller),
+    me: async (caller) => (await welcome(context, caller)).me,
+    age: (caller) => catalogAge(context, caller)
   }
+}
+
+export async function allCollections(
+  context: CatalogContext,
+  caller: Caller
+): Promise<Collection[]> {
+  return (await welcome(context, caller)).entryPoint.collections
+}
+
+export async function editionCollections(
+  context: CatalogContext,
+  caller: Caller
+): Promise<Collection[]> {
+  const { model } = context
+  const { editions } = (await welcome(context, caller)).entryPoint
+  if (editions.length > 0) return editions
+  const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
+  throw new Failure(
+    'CMS_INVALID_RESPONSE',
+    `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`
+  )
+}
+
+export async function editionBundles(context: CatalogContext, caller: Caller): Promise<Named[]> {
+  const collections = await editionCollections(context, caller)
+  const labels = context.model.bundles ?? { ...LABELS, ...(await bundleLabels(context, caller)) }
+  return collections.map(({ bundle }) => withLabel(bundle, labels))
+}
+
+export async function knownEditionTypes(context: CatalogContext, caller: Caller): Promise<Named[]> {
+  const { model, now, types } = context
+  if (model.editionTypes) return labelledIds(model.editionTypes)
+  if (model.fields.editionType === null) return editionBundles(context, caller)
+  const key = readKey('', caller)
+  const last = types.get(key)
+  if (last && now() - last.at < REMEMBERED_MS) return last.types
+  const at = now()
+  const answer = await readTypes(context, model.fields.editionType, caller)
+  types.set(key, { at, types: answer })
+  return answer
+}
+
+export function catalogAge(context: CatalogContext, caller: Caller): number {
+  const { now, entryPoints, types } = context
+  let oldest = now()
+  for (const at of [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at]) {
+    if (at !== undefined && now() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
+  }
+  return now() - oldest
+}
+
+async function welcome(context: CatalogContext, caller: Caller): Promise<Welcome> {
+  const { now, entryPoints } = context
+  const key = fingerprint(caller)
+  const last = entryPoints.get(key)
+  if (last && now() - last.at < REMEMBERED_MS) return last
+  const at = now()
+  const document = await readEntryPoint(context, caller)
+  const collections = collectionsIn(document, context.model)
+  // It is nearly always the same for all callers: then it is in memory only once.
+  const isShared = isDeepStrictEqual(collections, context.latest.collections)
+  if (!isShared) {
+    context.latest = { collections, editions: editionsAmong(collections, context.model) }
+  }
+  const fresh = { at, entryPoint: context.latest, me: meIn(document, collections) }
+  entryPoints.set(key, fresh, { size: isShared ? 1 : 1 + collections.length })
+  return fresh
+}
+
+async function readEntryPoint({ cms }: CatalogContext, caller: Caller): Promise<Document> {
+  const answer = await cms.request({ path: '', caller })
+  if (answer.status >= 400) throw refusal(answer)
+  return answer.document
+}
+
+function collectionsIn({ links: allLinks = {} }: Document, model: ContentModel): Collection[] {
+  const { self, ...links } = allLinks
+  const prefix = pathname(self).replace(/\/$/, '')
+  return Object.entries(links).flatMap(([resourceType, link]) => {
+    const path = pathname(link)
+    return path.startsWith(`${prefix}/`) && path.length <= LONGEST_PATH
+      ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }]
+      : []
+  })
+}
+
+function editionsAmong(collections: Collection[], model: ContentModel): Collection[] {
+  const exposed = collections.filter(({ entityType }) => entityType === model.entityType)
+  if (!model.bundles) return exposed
+  return Object.keys(model.bundles).flatMap((bundle) =>
+    exposed.filter((collection) => collection.bundle === bundle)
+  )
+}
+
+/** Drupal shows them only to users who may administer the bundle type. Others get an empty list. */
+async function bundleLabels(
+  context: CatalogContext,
+  caller: Caller
+): Promise<Record<string, string>> {
+  const { bundleEntityType } = context.model
+  if (bundleEntityType === null) return {}
+  const rows = await readConfig(context, bundleEntityType, caller)
+  return Object.fromEntries(rows.map(bundleLabel))
+}
+
+/**
+ * The allowed values of the list field. Where the caller may not see them, or a function makes them
+ * (allowed_values_function): the module's own values, and those of the newest editions.
+ */
+async function readTypes(context: CatalogContext, field: string, caller: Caller): Promise<Named[]> {
+  const id = `${context.model.entityType}.${field}`
+  const [storage] = await readConfig(context, 'field_storage_config', caller, id)
+  const settings = isObject(storage?.settings) ? storage.settings : {}
+  const allowedTypes = labelledIds(allowedValues(settings.allowed_values))
+  if (allowedTypes.length > 0) return allowedTypes
+  const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
+  const used = await readUsedTypes(context, field, caller)
+  return [...new Set([...own, ...used])].map((id) => withLabel(id, LABELS))
+}
+
+/** The edition types of the newest editions. */
+async function readUsedTypes(
+  context: CatalogContext,
+  field: string,
+  caller: Caller
+): Promise<string[]> {
+  const { cms, model } = context
+  const name = publicName(model, field)
+  const pages = await Promise.all(
+    (await editionCollections(context, caller)).map(async (collection) => {
+      const { path, resourceType } = collection
+      const { document } = await cms.request({
+        path,
+        query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]],
+        caller
+      })
+      return rowsOf(resources(document), collection)
+    })
+  )
+  return pages
+    .flat()
+    .map(({ attributes }) => attributes?.[name])
+    .filter((type) => typeof type === 'string')
+}
+
+/** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */
+async function readConfig(
+  context: CatalogContext,
+  entityType: string,
+  caller: Caller,
+  id?: string
+): Promise<Array<Record<string, unknown>>> {
+  const all = await allCollections(context, caller)
+  const collection = all.find((collection) => collection.entityType === entityType)
+  if (!collection) return []
+  const { status, document } = await context.cms.request({
+    path: collection.path,
+    query: id === undefined ? [] : [['filter[drupal_internal__id]', id]],
+    caller
+  })
+  const rows = status < 400 ? rowsOf(resources(document), collection) : []
+  const other = rows.find(
+    ({ attributes }) => id !== undefined && (attributes?.drupal_internal__id ?? id) !== id
+  )
+  if (other) throw mismatch(`${entityType} ${id}`, other)
+  return rows.map(({ attributes = {} }) => attributes)
 }
 
 /**

@@ -75,129 +75,177 @@ export interface TargetMemoryOptions {
   now?: () => number
 }
 
+export interface TargetContext {
+  urlsOf: (targets: Targets) => UrlOf
+  languageKeysOf: (resourceType: string) => LanguageKeys
+  now: () => number
+  memories: LRUCache<string, KnownTargets>
+  /** The keys of each caller's memories: one for each language. */
+  keysOf: Map<string, Set<string>>
+  /** The memories that were given up while a request may still be learning them. */
+  refused: WeakSet<KnownTargets>
+}
+
 export function createTargetMemory({
   urlsOf,
   languageKeysOf = () => LANGUAGE_KEYS,
   now = () => performance.now()
 }: TargetMemoryOptions): TargetMemory {
+  const keysOf = new Map<string, Set<string>>()
   const memories = new LRUCache<string, KnownTargets>({
     maxSize: REMEMBERED,
     sizeCalculation: count,
-    dispose(_memory, key) {
-      const owner = key.split('\n', 1)[0]!
-      const keys = keysOf.get(owner)!
-      keys.delete(key)
-      if (keys.size === 0) keysOf.delete(owner)
-    },
+    dispose: (_memory, key) => removeKey(keysOf, key),
     noDisposeOnSet: true
   })
-  /** The keys of each caller: one for each language. */
-  const keysOf = new Map<string, Set<string>>()
-  /** Those that a request may still be learning. */
   const refused = new WeakSet<KnownTargets>()
-
-  function fresh(caller: Caller): KnownTargets | undefined {
-    const known = memories.get(readKey('', caller))
-    return known && now() - known.since < REMEMBERED_MS ? known : undefined
-  }
-
-  function empty(): KnownTargets {
-    const targets = new Map()
-    return {
-      since: now(),
-      targets,
-      weight: 0,
-      urlOf: urlsOf(targets),
-      documents: new WeakSet(),
-      pages: new Set()
-    }
-  }
-
-  function shownBy({
-    included = []
-  }: Document): (reference: ResourceIdentifier) => Target | undefined {
-    const shown = new Map(
-      included.map(({ type, id, attributes }) => [
-        `${type} ${id}`,
-        targetOf(attributes, languageKeysOf(type))
-      ])
-    )
-    return ({ type, id }) => shown.get(`${type} ${id}`)
-  }
-
-  function putAll(
-    memory: KnownTargets,
-    references: ResourceIdentifier[],
-    targetFor: (reference: ResourceIdentifier) => Target
-  ): void {
-    const { targets } = memory
-    let hasChanged = false
-    for (const reference of references) {
-      hasChanged = put(memory, reference, targetFor(reference)) || hasChanged
-    }
-    if (hasChanged) Object.assign(memory, { urlOf: urlsOf(targets), documents: new WeakSet() })
-  }
-
-  function learn(
-    memory: KnownTargets,
-    references: ResourceIdentifier[],
-    document: Document,
-    caller: Caller,
-    page?: string
-  ): void {
-    const { targets, pages } = memory
-    const before = count(memory)
-    if (page !== undefined) pages.add(page)
-    const targetIn = shownBy(document)
-    putAll(memory, references, (reference) => targetIn(reference) ?? HIDDEN)
-    if (targets.size === 0 || count(memory) === before || refused.has(memory)) return
-    // Deleted first, so that the cache recomputes its size.
-    const key = readKey('', caller)
-    memories.delete(key)
-    memories.set(key, memory)
-    // The cache does not take one that is too large.
-    if (!memories.has(key)) return
-    const owner = fingerprint(caller)
-    keysOf.set(owner, (keysOf.get(owner) ?? new Set()).add(key))
-  }
-
-  function refuse(caller: Caller, id?: string): void {
-    for (const key of [...(keysOf.get(fingerprint(caller)) ?? [])]) {
-      const memory = memories.peek(key)!
-      const isShown =
-        id === undefined ||
-        [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
-      if (!isShown) continue
-      refused.add(memory)
-      memories.delete(key)
-    }
-  }
-
+  const context: TargetContext = { urlsOf, languageKeysOf, now, memories, keysOf, refused }
   return {
-    of: (caller) => fresh(caller) ?? empty(),
-    learn,
-    refuse,
-    learnOriginals(memory, references, document) {
-      const targetIn = shownBy(document)
-      const isOriginal = (target: Target | undefined) =>
-        target !== undefined && !target.isTranslation
-      putAll(
-        memory,
-        references.filter((reference) => isOriginal(targetIn(reference))),
-        (reference) => targetIn(reference)!
-      )
-    },
-    settle(memory, references) {
-      putAll(memory, references, ({ type, id }) => {
-        const { isTranslation: _, ...target } = memory.targets.get(type)!.get(id)!
-        return target
-      })
-    },
-    age(caller) {
-      const known = fresh(caller)
-      return known ? now() - known.since : 0
-    }
+    of: (caller) => targetsOf(context, caller),
+    learn: (memory, references, document, caller, page) =>
+      learnTargets(context, memory, references, document, caller, page),
+    learnOriginals: (memory, translated, document) =>
+      learnOriginalTargets(context, memory, translated, document),
+    settle: (memory, translated) => settleTargets(context, memory, translated),
+    refuse: (caller, id) => refuseTargets(context, caller, id),
+    age: (caller) => targetsAge(context, caller)
   }
+}
+
+export function targetsOf(context: TargetContext, caller: Caller): KnownTargets {
+  return freshTargets(context, caller) ?? emptyTargets(context)
+}
+
+export function learnTargets(
+  context: TargetContext,
+  memory: KnownTargets,
+  references: ResourceIdentifier[],
+  document: Document,
+  caller: Caller,
+  page?: string
+): void {
+  const before = count(memory)
+  if (page !== undefined) memory.pages.add(page)
+  const targetIn = targetsIn(context, document)
+  putAll(context, memory, references, (reference) => targetIn(reference) ?? HIDDEN)
+  const isSame = memory.targets.size === 0 || count(memory) === before
+  if (!isSame && !context.refused.has(memory)) keepTargets(context, memory, caller)
+}
+
+/** Takes the targets into the cache, or gives them their new size there. */
+function keepTargets(
+  { memories, keysOf }: TargetContext,
+  memory: KnownTargets,
+  caller: Caller
+): void {
+  // Deleted first, so that the cache recomputes its size.
+  const key = readKey('', caller)
+  memories.delete(key)
+  memories.set(key, memory)
+  // The cache does not take one that is too large.
+  if (!memories.has(key)) return
+  const owner = fingerprint(caller)
+  keysOf.set(owner, (keysOf.get(owner) ?? new Set()).add(key))
+}
+
+export function learnOriginalTargets(
+  context: TargetContext,
+  memory: KnownTargets,
+  translated: ResourceIdentifier[],
+  document: Document
+): void {
+  const targetIn = targetsIn(context, document)
+  const originals = translated.filter((reference) => {
+    const target = targetIn(reference)
+    return target !== undefined && !target.isTranslation
+  })
+  putAll(context, memory, originals, (reference) => targetIn(reference)!)
+}
+
+export function settleTargets(
+  context: TargetContext,
+  memory: KnownTargets,
+  translated: ResourceIdentifier[]
+): void {
+  putAll(context, memory, translated, ({ type, id }) => {
+    const { isTranslation: _, ...target } = memory.targets.get(type)!.get(id)!
+    return target
+  })
+}
+
+export function refuseTargets(
+  { memories, keysOf, refused }: TargetContext,
+  caller: Caller,
+  id?: string
+): void {
+  for (const key of [...(keysOf.get(fingerprint(caller)) ?? [])]) {
+    const memory = memories.peek(key)!
+    const isShown =
+      id === undefined ||
+      [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
+    if (!isShown) continue
+    refused.add(memory)
+    memories.delete(key)
+  }
+}
+
+export function targetsAge(context: TargetContext, caller: Caller): number {
+  const memory = freshTargets(context, caller)
+  return memory ? context.now() - memory.since : 0
+}
+
+function freshTargets({ memories, now }: TargetContext, caller: Caller): KnownTargets | undefined {
+  const memory = memories.get(readKey('', caller))
+  return memory && now() - memory.since < REMEMBERED_MS ? memory : undefined
+}
+
+function emptyTargets({ now, urlsOf }: TargetContext): KnownTargets {
+  const targets = new Map()
+  return {
+    since: now(),
+    targets,
+    weight: 0,
+    urlOf: urlsOf(targets),
+    documents: new WeakSet(),
+    pages: new Set()
+  }
+}
+
+/** Finds the targets that a document includes. */
+function targetsIn(
+  { languageKeysOf }: TargetContext,
+  { included = [] }: Document
+): (reference: ResourceIdentifier) => Target | undefined {
+  const targets = new Map(
+    included.map(({ type, id, attributes }) => [
+      `${type} ${id}`,
+      targetOf(attributes, languageKeysOf(type))
+    ])
+  )
+  return ({ type, id }) => targets.get(`${type} ${id}`)
+}
+
+function putAll(
+  { urlsOf }: TargetContext,
+  memory: KnownTargets,
+  references: ResourceIdentifier[],
+  targetFor: (reference: ResourceIdentifier) => Target
+): void {
+  let hasChanged = false
+  for (const reference of references) {
+    hasChanged = put(memory, reference, targetFor(reference)) || hasChanged
+  }
+  if (!hasChanged) return
+  memory.urlOf = urlsOf(memory.targets)
+  memory.documents = new WeakSet()
+}
+
+/** Removes the key of a memory that the cache has dropped. */
+function removeKey(keysOf: Map<string, Set<string>>, key: string): void {
+  const owner = key.split('\n', 1)[0]!
+  const keys = keysOf.get(owner)!
+  keys.delete(key)
+  if (keys.size === 0) keysOf.delete(owner)
 }
 
 /** The references of resources in these relationships, except those whose entity is gone. */
