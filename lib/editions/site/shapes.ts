@@ -24,66 +24,86 @@ const REMEMBERED = 100_000
 /** The same of one resource type. With more than these it forgets all but those of the last document. */
 const OF_TYPE = 10_000
 
+export interface ShapesContext {
+  model: ContentModel
+  planFor: Plans
+  shapes: LRUCache<string, Shape>
+  /** For resources with the same members: the members that were empty in all of them so far. */
+  empty: WeakMap<Plan, EmptyMembers>
+}
+
+/** The members, by public name, that were empty in all resources when their type had this shape. */
+interface EmptyMembers {
+  shape: Shape
+  attributes: string[]
+  relationships: string[]
+}
+
 /**
  * Remembers field shapes. Every JSON:API document shows which fields are relationships and which hold many items, even
  * where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer, EntityReferenceFieldNormalizer.
  */
 export function createShapes(model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
   const shapes = new LRUCache<string, Shape>({ maxSize: REMEMBERED, sizeCalculation: weightOf })
-  /** For resources with the same members: the members, by public name, that were empty in all of them so far. */
-  const empty = new WeakMap<Plan, { shape: Shape; attributes: string[]; relationships: string[] }>()
-
-  function learn(resource: Resource): void {
-    const before = shapes.get(resource.type)
-    const plan = planFor(resource)
-    const last = empty.get(plan)
-    // Nearly no resource shows anything new.
-    if (
-      before &&
-      last?.shape === before &&
-      last.attributes.every((name) => isEmpty(resource.attributes![name])) &&
-      last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))
-    ) {
-      return
-    }
-    const own = shapeOf(resource, model)
-    const fresh = [...own].filter(([field, { sample, properties }]) => {
-      const earlier = before?.get(field)
-      return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
-    })
-    const all =
-      before && fresh.length === 0
-        ? before
-        : new Map<string, FieldShape>([...(before ?? []), ...fresh])
-    const shape = all === before || weightOf(all) <= OF_TYPE ? all : own
-    shapes.set(resource.type, shape)
-    const ofName = (name: string) => shape.get(internalName(model, name))!
-    empty.set(plan, {
-      shape,
-      attributes: plan.names.attributes.filter((name) => !ofName(name).properties),
-      relationships: plan.names.relationships.filter((name) => !ofName(name).sample)
-    })
-  }
-
-  function exclude(resourceType: string, field: string): void {
-    const shape = shapes.get(resourceType)!
-    shapes.set(resourceType, new Map(shape).set(field, { ...shape.get(field)!, isExcluded: true }))
-  }
-
-  function keepExcluded(resourceType: string): void {
-    const excluded = [...shapes.get(resourceType)!].filter(([, { isExcluded }]) => isExcluded)
-    shapes.set(resourceType, new Map(excluded))
-  }
-
+  const context: ShapesContext = { model, planFor, shapes, empty: new WeakMap() }
   return {
-    learn,
+    learn: (resource) => learnShape(context, resource),
     of: (resourceType) => shapes.get(resourceType),
-    exclude,
-    keepExcluded,
+    exclude: (resourceType, field) => excludeField(context, resourceType, field),
+    keepExcluded: (resourceType) => keepExcluded(context, resourceType),
     forget: (resourceType) => {
       shapes.delete(resourceType)
     }
   }
+}
+
+export function learnShape(context: ShapesContext, resource: Resource): void {
+  const { model, planFor, shapes, empty } = context
+  const before = shapes.get(resource.type)
+  const plan = planFor(resource)
+  // Nearly no resource shows anything new.
+  if (before && showsNothingNew(resource, before, empty.get(plan))) return
+  const shape = mergeShapes(before, shapeOf(resource, model))
+  shapes.set(resource.type, shape)
+  const ofName = (name: string) => shape.get(internalName(model, name))!
+  empty.set(plan, {
+    shape,
+    attributes: plan.names.attributes.filter((name) => !ofName(name).properties),
+    relationships: plan.names.relationships.filter((name) => !ofName(name).sample)
+  })
+}
+
+function showsNothingNew(
+  { attributes, relationships }: Resource,
+  shape: Shape,
+  last: EmptyMembers | undefined
+): boolean {
+  return (
+    last?.shape === shape &&
+    last.attributes.every((name) => isEmpty(attributes![name])) &&
+    last.relationships.every((name) => isEmpty(relationships![name]!.data))
+  )
+}
+
+/** A shape with what a resource shows besides; the same object where that is nothing. */
+function mergeShapes(before: Shape | undefined, own: Shape): Shape {
+  const fresh = [...own].filter(([field, { sample, properties }]) => {
+    const earlier = before?.get(field)
+    return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
+  })
+  if (before && fresh.length === 0) return before
+  const all = new Map<string, FieldShape>([...(before ?? []), ...fresh])
+  return weightOf(all) <= OF_TYPE ? all : own
+}
+
+export function excludeField({ shapes }: ShapesContext, resourceType: string, field: string): void {
+  const shape = shapes.get(resourceType)!
+  shapes.set(resourceType, new Map(shape).set(field, { ...shape.get(field)!, isExcluded: true }))
+}
+
+export function keepExcluded({ shapes }: ShapesContext, resourceType: string): void {
+  const excluded = [...shapes.get(resourceType)!].filter(([, { isExcluded }]) => isExcluded)
+  shapes.set(resourceType, new Map(excluded))
 }
 
 /** What a shape counts: its fields and their properties, and one for itself. */
