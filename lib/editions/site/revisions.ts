@@ -24,34 +24,50 @@ export interface Revisions {
 /** For how many editions Quoin remembers the newest revision. */
 const EDITIONS = 10_000
 
+export interface RevisionsContext {
+  /** The newest revision of each edition, by its uuid. */
+  newest: LRUCache<string, number>
+  /** The public name of the revision's id; empty where the content model has none. */
+  attribute: string
+}
+
 export function createRevisions(model: ContentModel): Revisions {
-  const newest = new LRUCache<string, number>({ maxSize: EDITIONS, sizeCalculation: () => 1 })
   const [attribute = ''] = publicNames(model, model.keys.revision)
-
-  function of(uuid: string): number | undefined {
-    return newest.get(uuid.toLowerCase())
-  }
-
-  function learn(uuid: string, revision: unknown): void {
-    if (Number.isSafeInteger(revision) && (revision as number) > (of(uuid) ?? 0)) {
-      newest.set(uuid.toLowerCase(), revision as number)
-    }
-  }
-
+  const newest = new LRUCache<string, number>({ maxSize: EDITIONS, sizeCalculation: () => 1 })
+  const context: RevisionsContext = { newest, attribute }
   return {
-    of,
-    learn,
-    learnFrom(resource) {
-      if (isDefault(resource)) learn(resource.id, resource.attributes?.[attribute])
-    },
-    newerThan({ id, attributes }) {
-      const known = of(id)
-      return known !== undefined && (attributes?.[attribute] as number) < known ? known : undefined
-    },
+    of: (uuid) => newestRevision(context, uuid),
+    learn: (uuid, revision) => learnRevision(context, uuid, revision),
+    learnFrom: (resource) => learnRevisionFrom(context, resource),
+    newerThan: (resource) => newerRevision(context, resource),
     forget: (uuid) => {
       newest.delete(uuid.toLowerCase())
     }
   }
+}
+
+export function newestRevision({ newest }: RevisionsContext, uuid: string): number | undefined {
+  return newest.get(uuid.toLowerCase())
+}
+
+export function learnRevision(context: RevisionsContext, uuid: string, revision: unknown): void {
+  if (!Number.isSafeInteger(revision)) return
+  const isNewer = (revision as number) > (newestRevision(context, uuid) ?? 0)
+  if (isNewer) context.newest.set(uuid.toLowerCase(), revision as number)
+}
+
+export function learnRevisionFrom(context: RevisionsContext, resource: Resource): void {
+  if (!isDefault(resource)) return
+  learnRevision(context, resource.id, resource.attributes?.[context.attribute])
+}
+
+export function newerRevision(
+  context: RevisionsContext,
+  { id, attributes }: Resource
+): number | undefined {
+  const newest = newestRevision(context, id)
+  if (newest === undefined) return undefined
+  return (attributes?.[context.attribute] as number) < newest ? newest : undefined
 }
 
 /** Whether a resource shows the revision that Drupal shows by itself. Source: Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity(). */
