@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Board, LiveOptions } from '../lib/boards/boards.ts'
+import type { Board } from '../lib/boards/boards.ts'
+import type { LiveOptions } from '../lib/boards/live-board.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'

@@ -9,7 +9,6 @@ import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Draft, Entity, LockRecord } from '../locks/schemas.ts'
 import { forEach } from '../locks/table.ts'
-import type { MayView } from './boards.ts'
 import {
   emptyFieldFindings,
   goneFinding,
@@ -23,6 +22,7 @@ import {
 import { lockedAs, lockType } from './entities.ts'
 import { inLanguage, languageOf } from './names.ts'
 import type { Finding, Readiness } from './schemas.ts'
+import type { MayView } from './visible-locks.ts'
 
 export interface ReadinessContext {
   locks: Pick<Locks, 'list' | 'drafts'>

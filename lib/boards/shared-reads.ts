@@ -10,6 +10,18 @@ export interface SharedRead<T> {
   leave(): void
 }
 
+/**
+ * Joins the readers of something.
+ * @param name of what is read
+ * @param lastsMs milliseconds for which an answer serves, from its question on
+ */
+export type JoinRead<T> = (
+  name: string,
+  caller: Caller,
+  lastsMs: number,
+  read: (caller: Caller) => Promise<T>
+) => SharedRead<T>
+
 interface SharedEntry<T> {
   readers: number
   answer?: Promise<T>
@@ -21,19 +33,10 @@ interface SharedEntry<T> {
  * all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
-export function createSharedReads<T>(now = () => performance.now()) {
+export function createSharedReads<T>(now = () => performance.now()): JoinRead<T> {
   const reads = new Map<string, SharedEntry<T>>()
 
-  /**
-   * @param name of what is read
-   * @param lastsMs milliseconds for which an answer serves, from its question on
-   */
-  return function join(
-    name: string,
-    caller: Caller,
-    lastsMs: number,
-    read: (caller: Caller) => Promise<T>
-  ): SharedRead<T> {
+  return function join(name, caller, lastsMs, read) {
     const key = readKey(name, caller)
     const entry = reads.get(key) ?? { readers: 0, askedAt: 0 }
     // Header fields alone: a read for many must not end when the one who began it hangs up.
