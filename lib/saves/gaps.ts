@@ -35,7 +35,7 @@ function changeSince(newest: Entry, state: EditionState): JournalEntry | undefin
   if (last?.changed === undefined || state.changed === undefined) return undefined
   if (last.language !== state.language || state.changed <= last.changed) return undefined
   return {
-    ...outside(`${newest.id}.since`, state.changed, null),
+    ...outside(`${newest.id}.since`, state.changed, undefined),
     message: `Changed outside Quoin since ${timeOf(newest.at)}`,
     between: [timeOf(newest.at), timeOf(state.changed)]
   }
@@ -59,7 +59,7 @@ function missedBefore(entry: Entry, previous: Entry | undefined): JournalEntry {
   const times =
     entry.missed === 1 ? 'Saved through Quoin once' : `Saved through Quoin ${entry.missed} times`
   return {
-    ...outside(`${entry.id}.before`, entry.at, entry.before?.etag ?? null),
+    ...outside(`${entry.id}.before`, entry.at, entry.before?.etag),
     message: `${times} while the lock store was away`,
     ...(previous && { between: [timeOf(previous.at), timeOf(entry.at)] }),
     unrecorded: entry.missed
@@ -79,7 +79,7 @@ function stateAfter({ outcome, before, after }: Entry): EditionState | undefined
   return outcome === 'saved' ? after : outcome === 'refused' ? before : undefined
 }
 
-function outside(id: string, at: number, etag: string | null) {
+function outside(id: string, at: number, etag: string | undefined) {
   return {
     id,
     at: timeOf(at),
@@ -87,7 +87,7 @@ function outside(id: string, at: number, etag: string | null) {
     kind: 'outside' as const,
     fields: {},
     outcome: 'saved' as const,
-    etag
+    etag: etag ?? null
   }
 }
 
