@@ -69,14 +69,55 @@ const BYTES = 64 * 1024 * 1024
 /** For how many callers Quoin remembers the time of their last refusal. */
 const CALLERS = 10_000
 
+/** The copies of all callers, and what keeps answers that are too old from becoming copies. */
+interface StaleContext extends Required<StaleCacheOptions> {
+  /** By the key of the request. */
+  copies: LRUCache<string, Copy & { owner: string }>
+  /** The keys of each caller's copies, the oldest first, by the caller's fingerprint. */
+  keysOf: Map<string, Set<string>>
+  /** When the CMS last refused each caller something, by the caller's fingerprint. */
+  refusals: LRUCache<string, number>
+  /** The same through another instance, by the caller's mark, of which there are 64. */
+  refusedElsewhere: Map<string, number>
+  /** When an edition was last saved. */
+  savedAt: number
+}
+
 export function createStaleCache({
   seconds,
   model,
   uuidOf = () => undefined,
   now = () => performance.now()
 }: StaleCacheOptions): StaleCache {
-  const keysOf = new Map<string, Set<string>>()
-  const copies = new LRUCache<string, Copy & { owner: string }>({
+  const keysOf: StaleContext['keysOf'] = new Map()
+  const cache: StaleContext = {
+    seconds,
+    model,
+    uuidOf,
+    now,
+    copies: createCopies(keysOf),
+    keysOf,
+    // As a size: with `max` the cache would reserve the memory for all of them at once.
+    refusals: new LRUCache({ maxSize: CALLERS, sizeCalculation: () => 1 }),
+    refusedElsewhere: new Map(),
+    savedAt: -Infinity
+  }
+  return {
+    now,
+    keep: (key, copy, receivedAt, caller) => keepCopy(cache, key, copy, receivedAt, caller),
+    find: (key) => findCopy(cache, key),
+    forget: (key) => {
+      cache.copies.delete(key)
+    },
+    outdate: (uuid) => outdateCopies(cache, uuid),
+    refuse: (caller, id, keys = model.keys) => refuseCopies(cache, caller, id, keys),
+    withdraw: (mark, id) => withdrawCopies(cache, mark, id)
+  }
+}
+
+/** A copy that is dropped goes from the keys of its caller too. */
+function createCopies(keysOf: StaleContext['keysOf']): StaleContext['copies'] {
+  return new LRUCache({
     max: ENTRIES,
     maxSize: BYTES,
     dispose: ({ owner }, key) => {
@@ -86,88 +127,103 @@ export function createStaleCache({
     },
     noDisposeOnSet: true
   })
-  // As a size: with `max` the cache would reserve the memory for all of them at once.
-  const refusals = new LRUCache<string, number>({ maxSize: CALLERS, sizeCalculation: () => 1 })
-  /** The time of the last refusal through another instance, by the caller's mark. */
-  const refusedElsewhere = new Map<string, number>()
-  let savedAt = -Infinity
+}
 
-  function keep(key: string, copy: Copy, receivedAt: number, caller: Caller): void {
-    const owner = fingerprint(caller)
-    const refusedAt = Math.max(
-      refusals.get(owner) ?? -Infinity,
-      refusedElsewhere.get(markOf(owner)) ?? -Infinity
-    )
-    if (seconds === 0 || receivedAt <= savedAt || receivedAt <= refusedAt) return
-    copies.set(key, { ...copy, owner }, { size: 2 * (key.length + copy.payload.length) })
-    // The cache does not take one that is too large.
-    if (!copies.has(key)) return
-    const keys = keysOf.get(owner) ?? new Set()
-    // Deleted first, so that the keys are in the order of keeping.
-    keys.delete(key)
-    keysOf.set(owner, keys.add(key))
-    if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
+function keepCopy(
+  { seconds, copies, keysOf, refusals, refusedElsewhere, savedAt }: StaleContext,
+  key: string,
+  copy: Copy,
+  receivedAt: number,
+  caller: Caller
+): void {
+  const owner = fingerprint(caller)
+  const refusedAt = Math.max(
+    refusals.get(owner) ?? -Infinity,
+    refusedElsewhere.get(markOf(owner)) ?? -Infinity
+  )
+  if (seconds === 0 || receivedAt <= savedAt || receivedAt <= refusedAt) return
+  copies.set(key, { ...copy, owner }, { size: 2 * (key.length + copy.payload.length) })
+  // The cache does not take one that is too large.
+  if (!copies.has(key)) return
+  const keys = keysOf.get(owner) ?? new Set()
+  // Deleted first, so that the keys are in the order of keeping.
+  keys.delete(key)
+  keysOf.set(owner, keys.add(key))
+  if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
+}
+
+function findCopy(
+  { copies, now, seconds }: StaleContext,
+  key: string
+): { copy: Copy; age: number } | undefined {
+  const copy = copies.get(key)
+  if (!copy) return undefined
+  const age = Math.ceil((now() - copy.at) / 1000)
+  return age <= seconds ? { copy, age } : undefined
+}
+
+function outdateCopies(cache: StaleContext, uuid: string): void {
+  const { copies, now } = cache
+  cache.savedAt = now()
+  // Any list may have gained or lost the edition.
+  for (const [key, { isEdition, payload }] of [...copies.entries()]) {
+    if (!isEdition || payload.includes(uuid)) copies.delete(key)
   }
+}
 
-  function refuse(caller: Caller, id?: string, keys: IdKeys = model.keys): void {
-    const owner = fingerprint(caller)
-    refusals.set(owner, now())
-    drop(owner, id, keys)
+function refuseCopies(
+  cache: StaleContext,
+  caller: Caller,
+  id: string | undefined,
+  keys: IdKeys
+): void {
+  const owner = fingerprint(caller)
+  cache.refusals.set(owner, cache.now())
+  dropCopies(cache, owner, id, keys)
+}
+
+function withdrawCopies(cache: StaleContext, mark: string, id: string | undefined): void {
+  cache.refusedElsewhere.set(mark, cache.now())
+  for (const owner of [...cache.keysOf.keys()]) {
+    if (markOf(owner) === mark) dropCopies(cache, owner, id, cache.model.keys)
   }
+}
 
-  function drop(owner: string, id: string | undefined, keys: IdKeys): void {
-    const isShown = id === undefined ? () => true : showing(id, keys)
-    for (const key of [...(keysOf.get(owner) ?? [])]) {
-      if (isShown(copies.peek(key)!)) copies.delete(key)
-    }
+/** Drops a caller's copies that show an entity; without an id all of them. */
+function dropCopies(
+  cache: StaleContext,
+  owner: string,
+  id: string | undefined,
+  keys: IdKeys
+): void {
+  const isShown = id === undefined ? () => true : showing(cache, id, keys)
+  for (const key of [...(cache.keysOf.get(owner) ?? [])]) {
+    if (isShown(cache.copies.peek(key)!)) cache.copies.delete(key)
   }
+}
 
-  /**
-   * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as the name of a part. No
-   * text within the JSON looks like these, since its quotes are escaped.
-   */
-  function showing(id: string, keys: IdKeys): (copy: Copy) => boolean {
-    const ofEditions = (id: string) => (isUuid(id) ? id.toLowerCase() : uuidOf(id))
-    const isEditions = isUuid(id) || keys === model.keys
-    const uuid = isEditions ? ofEditions(id) : undefined
-    const parts =
-      uuid === undefined
-        ? []
-        : [`:[{"value":"${uuid}"}]`, `"target_uuid":"${uuid}","url":`, `"${uuid}":`]
-    if (!isUuid(id)) parts.push(`${JSON.stringify(keys.id)}:[{"value":${id}}]`)
-    return ({ about, isAnonymous, payload }) => {
-      // Of an entity of a list Quoin knows the integer id alone.
-      const isItsPart =
-        about !== undefined &&
-        (!isEditions || about === id || (uuid !== undefined && ofEditions(about) === uuid))
-      return isAnonymous === true || isItsPart || parts.some((part) => payload.includes(part))
-    }
+/**
+ * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as the name of a part. No
+ * text within the JSON looks like these, since its quotes are escaped.
+ */
+function showing(
+  { model, uuidOf }: StaleContext,
+  id: string,
+  keys: IdKeys
+): (copy: Copy) => boolean {
+  const editionUuid = (id: string) => (isUuid(id) ? id.toLowerCase() : uuidOf(id))
+  const mayBeEdition = isUuid(id) || keys === model.keys
+  const uuid = mayBeEdition ? editionUuid(id) : undefined
+  const parts: string[] = []
+  if (uuid !== undefined) {
+    parts.push(`:[{"value":"${uuid}"}]`, `"target_uuid":"${uuid}","url":`, `"${uuid}":`)
   }
-
-  return {
-    now,
-    keep,
-    find(key) {
-      const copy = copies.get(key)
-      const age = copy && Math.ceil((now() - copy.at) / 1000)
-      return copy && age! <= seconds ? { copy, age: age! } : undefined
-    },
-    forget: (key) => {
-      copies.delete(key)
-    },
-    outdate(uuid) {
-      savedAt = now()
-      // Any list may have gained or lost the edition.
-      for (const [key, { isEdition, payload }] of [...copies.entries()]) {
-        if (!isEdition || payload.includes(uuid)) copies.delete(key)
-      }
-    },
-    refuse,
-    withdraw(mark, id) {
-      refusedElsewhere.set(mark, now())
-      for (const owner of [...keysOf.keys()]) {
-        if (markOf(owner) === mark) drop(owner, id, model.keys)
-      }
-    }
+  if (!isUuid(id)) parts.push(`${JSON.stringify(keys.id)}:[{"value":${id}}]`)
+  return ({ about, isAnonymous, payload }) => {
+    // Of an entity of a list Quoin knows the integer id alone.
+    const isItsPart =
+      about !== undefined &&
+      (!mayBeEdition || about === id || (uuid !== undefined && editionUuid(about) === uuid))
+    return isAnonymous === true || isItsPart || parts.some((part) => payload.includes(part))
   }
 }
