@@ -1,4 +1,5 @@
-import type { EditionPage, Editions } from '../editions/editions.ts'
+import type { Editions } from '../editions/editions.ts'
+import type { EditionPage } from '../editions/search.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'

@@ -1,4 +1,5 @@
-import type { Editions, UpdateOptions, UpdateResult } from '../editions/editions.ts'
+import type { Editions } from '../editions/editions.ts'
+import type { UpdateOptions, UpdateResult } from '../editions/save/options.ts'
 import type { Author } from '../editions/save/recorder.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'

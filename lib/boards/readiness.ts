@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Inspection } from '../editions/editions.ts'
+import type { Inspection } from '../editions/inspect.ts'
 import type { PlacedArticle } from '../editions/lookup/contents.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author } from '../editions/save/recorder.ts'

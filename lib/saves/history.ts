@@ -1,5 +1,6 @@
 import { lockedAs } from '../boards/entities.ts'
-import type { Editions, UpdateResult, UpdateOptions } from '../editions/editions.ts'
+import type { Editions } from '../editions/editions.ts'
+import type { UpdateOptions, UpdateResult } from '../editions/save/options.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { sameItems, showsItems } from '../editions/translate/canonical.ts'
 import type { EditionJson, FieldItem } from '../editions/translate/edition-json.ts'

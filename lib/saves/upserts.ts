@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { Editions, UpdateOptions } from '../editions/editions.ts'
+import type { Editions } from '../editions/editions.ts'
+import type { UpdateOptions } from '../editions/save/options.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { editionAddress, isUncertain } from '../editions/save/outcome.ts'
 import { busy } from '../editions/save/save-queue.ts'

@@ -33,6 +33,16 @@ export type SaveOutcome =
  */
 export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
 
+/** The fields of a body, with what they are before. */
+export function fieldChanges(body: EditionJson, edition?: EditionJson): Save['fields'] {
+  return Object.fromEntries(
+    Object.entries(body).map(([field, after]) => [
+      field,
+      { before: edition && Object.hasOwn(edition, field) ? edition[field] : undefined, after }
+    ])
+  )
+}
+
 /** Makes a save between what its recorder does before and after it. @throws what the recorder throws before; what `work` throws */
 export async function recordSave<T>(
   recorder: Recorder | undefined,

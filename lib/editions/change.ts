@@ -1,0 +1,255 @@
+import type { Failure } from '../errors.ts'
+import type { JsonapiAnswer } from '../drupal/client.ts'
+import type { Resource } from '../drupal/document.ts'
+import type { Caller } from '../http/calls.ts'
+import { editionJson, type EditionContext } from './context.ts'
+import type { SaveBase } from './in-turn.ts'
+import { load } from './load.ts'
+import type { ContentModel } from './model.ts'
+import type { Rearrangement } from './order/operations.ts'
+import { preconditionFailed } from './read.ts'
+import type { UpdateOptions } from './save/options.ts'
+import { confirmWrite } from './save/outcome.ts'
+import { fieldChanges, recordSave, type Save, type SaveKind } from './save/recorder.ts'
+import type { ProposedChange } from './save/save-queue.ts'
+import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } from './send.ts'
+import type { WriteResult } from './send.ts'
+import type { EditionJson } from './translate/edition-json.ts'
+import { etagOf, fieldsDigest, hasSameFields, referencesOf } from './translate/etag.ts'
+import { isStale, refusal } from './translate/failures.ts'
+import type { LoadedEdition } from './translate/read.ts'
+import { complete, shapeOf, type Shape } from './translate/shape.ts'
+import type { EditionText } from './translate/texts.ts'
+import * as write from './translate/write.ts'
+
+export interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
+  kind: SaveKind
+  /** Whether it is saved only over the state that was read. */
+  isConditional: boolean
+  /** What the operations on the running order come to. */
+  outcomes?: Rearrangement['outcomes']
+}
+
+/** A change that is decided and not sent yet. */
+interface Change {
+  base: SaveBase
+  /** The fields that differ. */
+  fields: EditionJson
+  /** The edition as it is, and the names of the fields. */
+  proposed: ProposedChange
+  shape: Shape
+  caller: Caller
+  options: ChangeOptions
+}
+
+/**
+ * Saves the fields of a body that differ. It does so within a turn.
+ * @returns undefined where nothing differs, unless this is the latest version
+ */
+export async function saveChange(
+  context: EditionContext,
+  base: SaveBase,
+  body: EditionJson,
+  caller: Caller,
+  options: ChangeOptions
+): Promise<EditionText | undefined> {
+  const fields = write.difference(body, base.edition.resource, context.model)
+  if (Object.keys(fields).length === 0) return readUnchanged(context, base, caller)
+
+  const change = await proposeChange(context, base, fields, caller, options)
+  const result = await recordSave(
+    context.recorder,
+    changeRecord(context, change),
+    () => patchResolved(context, change),
+    (result) => saveOutcome(context, result)
+  )
+  if ('refused' in result) throw await changeRefusal(context, change, result.refused)
+  return announceChange(context, change, result.saved)
+}
+
+/** The edition without a save. An earlier version does not tell that nothing differs. */
+async function readUnchanged(
+  context: EditionContext,
+  { edition, isLatest }: SaveBase,
+  caller: Caller
+): Promise<EditionText | undefined> {
+  if (!isLatest) return undefined
+  return context.texts.editionOf(await load(context, edition.resource.id, caller))
+}
+
+async function proposeChange(
+  context: EditionContext,
+  base: SaveBase,
+  fields: EditionJson,
+  caller: Caller,
+  options: ChangeOptions
+): Promise<Change> {
+  const shape = await shapeFor(context, fields, base.edition.resource, caller)
+  const proposed: ProposedChange = {
+    edition: editionJson(context.site, base.edition),
+    fields: Object.keys(fields),
+    uid: options.uid
+  }
+  return { base, fields, proposed, shape, caller, options }
+}
+
+/**
+ * The fields of an edition, with what other documents show of those that it is to be changed in.
+ */
+export async function shapeFor(
+  { model, resources }: EditionContext,
+  changes: EditionJson,
+  resource: Resource,
+  caller: Caller
+): Promise<Shape> {
+  const typeShape = await resources.shape(
+    resource.type,
+    (shape) => write.withoutTargetType(changes, shape, model),
+    caller
+  )
+  return complete(shapeOf(resource, model), typeShape)
+}
+
+/** What the recorder is told of a change before it is sent. */
+function changeRecord(
+  { model }: EditionContext,
+  { base, fields, proposed, options }: Change
+): Save {
+  const { resource } = base.edition
+  return {
+    kind: options.kind,
+    uuid: resource.id,
+    by: { uid: options.uid, name: options.name },
+    before: { edition: proposed.edition, etag: etagOf(resource, model) },
+    fields: fieldChanges(fields, proposed.edition),
+    isShared: base.turn.isShared
+  }
+}
+
+async function patchResolved(context: EditionContext, change: Change): Promise<WriteResult> {
+  const { base, fields, shape, caller } = change
+  return sendResolved(
+    context,
+    write.unresolvedReferences(fields, shape, context.model),
+    caller,
+    base.edition.resource,
+    (resolve) => patch(context, change, resolve)
+  )
+}
+
+/** Notes the intent, asks for the permit of the turn, sends the change, and confirms its outcome. */
+async function patch(
+  context: EditionContext,
+  change: Change,
+  resolve: write.Resolve
+): Promise<WriteResult> {
+  const { base, fields, shape, proposed } = change
+  const current = base.edition.resource
+  const resource = {
+    ...write.update(fields, current, shape, context.model, resolve),
+    id: current.id
+  }
+  await noteIntent(context, change, resource)
+  await base.turn.permit?.(proposed)
+  return confirmWrite(
+    current.id,
+    () => sendPatch(context, change, resource),
+    () => findUpdated(context, change),
+    context.site.warn
+  )
+}
+
+/** Notes for a repeated request what this attempt is about to save. */
+async function noteIntent(
+  { model }: EditionContext,
+  { base, options: { attempt, outcomes } }: Change,
+  resource: Resource
+): Promise<void> {
+  await attempt?.intend({
+    before: fieldsDigest(base.edition.resource, model),
+    after: referencesOf(resource),
+    ...(outcomes && { outcomes })
+  })
+}
+
+async function sendPatch(
+  context: EditionContext,
+  { base, caller, options }: Change,
+  resource: Resource
+): Promise<WriteResult> {
+  const current = base.edition.resource
+  base.turn.confirm()
+  options.attempt?.confirm()
+  const patched = isConditional(options) ? withChanged(context, resource, current) : resource
+  return sendEdition(context, patched, caller, current)
+}
+
+function isConditional({ isConditional, ifMatch }: ChangeOptions): boolean {
+  return isConditional || ifMatch !== undefined
+}
+
+/** Adds the present `changed` as a precondition: Drupal refuses any other. It counts seconds. */
+function withChanged(
+  { changedAttribute }: EditionContext,
+  resource: Resource,
+  current: Resource
+): Resource {
+  if (changedAttribute === undefined) return resource
+  const changed = current.attributes?.[changedAttribute]
+  return {
+    ...resource,
+    attributes: {
+      ...resource.attributes,
+      [changedAttribute]: typeof changed === 'object' ? null : changed
+    }
+  }
+}
+
+/** The edition, if it has all fields of the change; undefined if it has not changed. */
+async function findUpdated(
+  context: EditionContext,
+  { base, fields, caller }: Change
+): Promise<{ saved: LoadedEdition } | undefined> {
+  const current = base.edition.resource
+  const latest = await load(context, current.id, caller, 'latest')
+  if (hasFields(context.model, fields, latest)) {
+    return requireText(context, await load(context, latest.resource.id, caller))
+  }
+  if (hasSameFields(current, latest.resource, context.model)) return undefined
+  throw new Error('the edition has been saved, but not with just these changes')
+}
+
+/** Whether an edition has these fields already. */
+export function hasFields(
+  model: ContentModel,
+  fields: EditionJson,
+  { resource }: LoadedEdition
+): boolean {
+  return Object.keys(write.difference(fields, resource, model)).length === 0
+}
+
+function announceChange(
+  context: EditionContext,
+  { proposed, caller }: Change,
+  saved: LoadedEdition
+): EditionText {
+  doubtFilters(context, saved, caller)
+  const text = context.texts.editionOf(saved)
+  context.onUpdate({ ...proposed, etag: text.etag })
+  return text
+}
+
+/** The failure of a change that the CMS refuses. */
+async function changeRefusal(
+  context: EditionContext,
+  { base, fields, caller, options }: Change,
+  refused: JsonapiAnswer
+): Promise<Failure> {
+  const { changedAttribute } = context
+  const isStaleEdit =
+    isConditional(options) && changedAttribute !== undefined && isStale(refused, changedAttribute)
+  if (!isStaleEdit) return refusal(refused, fields)
+  return options.ifMatch === undefined
+    ? write.staleEdit(undefined)
+    : preconditionFailed(context, base.edition, caller)
+}

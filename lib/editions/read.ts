@@ -1,0 +1,74 @@
+import { Failure, texts } from '../errors.ts'
+import type { Caller } from '../http/calls.ts'
+import { editionJson, type EditionContext } from './context.ts'
+import { load, rethrowRefusal } from './load.ts'
+import type { Labels } from './lookup/labels.ts'
+import type { FieldSamples } from './lookup/samples.ts'
+import type { EditionJson } from './translate/edition-json.ts'
+import { matches } from './translate/etag.ts'
+import type { LoadedEdition } from './translate/read.ts'
+import type { EditionText } from './translate/texts.ts'
+
+export async function readEdition(
+  context: EditionContext,
+  id: string,
+  caller: Caller,
+  ifMatch?: string
+): Promise<EditionText> {
+  const edition = context.texts.editionOf(await load(context, id, caller))
+  requireMatch(edition, ifMatch)
+  return edition
+}
+
+/** Reads an edition without the urls of its references. */
+export async function readBareEdition(
+  context: EditionContext,
+  id: string,
+  caller: Caller
+): Promise<EditionJson> {
+  return editionJson(context.site, await load(context, id, caller, 'bare'))
+}
+
+export async function readEditionLabels(
+  context: EditionContext,
+  id: string,
+  caller: Caller
+): Promise<Labels> {
+  return context.labels(id, caller).catch((error) => rethrowRefusal(context, error, caller, id))
+}
+
+export async function readEditionSamples(
+  context: EditionContext,
+  id: string,
+  caller: Caller
+): Promise<FieldSamples> {
+  return context.samples(id, caller).catch((error) => rethrowRefusal(context, error, caller, id))
+}
+
+/** @throws {Failure} PRECONDITION_FAILED where the edition is not in a state that If-Match names */
+export function requireMatch({ etag }: EditionText, ifMatch: string | undefined): void {
+  if (ifMatch === undefined || matches(ifMatch, etag)) return
+  throw new Failure(
+    'PRECONDITION_FAILED',
+    'The edition is not in the state that If-Match names; ETag names the present one',
+    { headers: { etag } }
+  )
+}
+
+/**
+ * The failure of an update whose If-Match names an earlier state. It has the present entity tag if
+ * the edition can be read.
+ */
+export async function preconditionFailed(
+  context: EditionContext,
+  { resource: { id } }: LoadedEdition,
+  caller: Caller
+): Promise<Failure> {
+  const etag = await load(context, id, caller).then(
+    (edition) => context.texts.editionOf(edition).etag,
+    () => undefined
+  )
+  return new Failure('PRECONDITION_FAILED', texts.editionChanged, {
+    ...(etag !== undefined && { headers: { etag } })
+  })
+}

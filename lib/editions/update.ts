@@ -1,0 +1,93 @@
+import { callOf, type Caller } from '../http/calls.ts'
+import { collectionOfBundle } from './bundles.ts'
+import { hasFields, saveChange } from './change.ts'
+import type { EditionContext } from './context.ts'
+import { saveInTurn } from './in-turn.ts'
+import { load } from './load.ts'
+import type { UpdateOptions, UpdateResult } from './save/options.ts'
+import type { EditionJson } from './translate/edition-json.ts'
+import { hasSameFields } from './translate/etag.ts'
+import type { LoadedEdition } from './translate/read.ts'
+import type { EditionText } from './translate/texts.ts'
+import { bundleOf, normalize } from './translate/write.ts'
+
+/** Changes the fields of the body that differ. */
+export async function updateEdition(
+  context: EditionContext,
+  id: string,
+  json: Record<string, unknown>,
+  caller: Caller,
+  options: UpdateOptions = {}
+): Promise<UpdateResult> {
+  const { model } = context
+  const body = normalize(json, model)
+  await checkBundle(context, body, caller)
+  const unchanged = options.unlessSame ? await findSame(context, id, body, caller) : undefined
+  if (unchanged) return unchanged
+
+  const { changed } = model.keys
+  const changeOptions = {
+    ...options,
+    kind: options.kind ?? 'update',
+    isConditional: changed !== null && Object.hasOwn(body, changed)
+  } as const
+  return saveInTurn<EditionText>(context, id, caller, options, {
+    save: (base) => saveChange(context, base, body, caller, changeOptions),
+    answerOfEarlier: (edition) => recallUpdate(context, edition, body, caller)
+  })
+}
+
+/** @throws {Failure} UNPROCESSABLE where the body names a bundle that does not exist */
+async function checkBundle(
+  { model, site }: EditionContext,
+  body: EditionJson,
+  caller: Caller
+): Promise<void> {
+  const bundle = bundleOf(body, model)
+  if (bundle !== undefined) collectionOfBundle(bundle, await site.catalog.editions(caller))
+}
+
+/**
+ * The edition, if no field differs; undefined if one does. Drupal may show an earlier state, so the
+ * latest version is asked for, in a turn. Of a type without revisions nobody can ask for it.
+ */
+async function findSame(
+  context: EditionContext,
+  id: string,
+  body: EditionJson,
+  caller: Caller
+): Promise<UpdateResult | undefined> {
+  const { model, resources, saves, texts } = context
+  const edition = await load(context, id, caller)
+  const { type, id: uuid } = edition.resource
+  if (!hasFields(model, body, edition)) return undefined
+  if (resources.latestVersion(type).length === 0) {
+    return { ...texts.editionOf(edition), isShared: true }
+  }
+  return saves.run(
+    uuid,
+    saves.now(),
+    async ({ isShared }) => {
+      const latest = await load(context, uuid, caller, 'latest')
+      if (!hasFields(model, body, latest)) return undefined
+      const isShown = hasSameFields(latest.resource, edition.resource, model)
+      const shown = isShown ? edition : await load(context, uuid, caller)
+      return { ...texts.editionOf(shown), isShared }
+    },
+    callOf(caller)?.waiting
+  )
+}
+
+/** The edition, if it has the fields of the body since an earlier attempt. */
+async function recallUpdate(
+  context: EditionContext,
+  edition: LoadedEdition,
+  body: EditionJson,
+  caller: Caller
+): Promise<EditionText | undefined> {
+  const { model, texts } = context
+  // A save moves the time of change, so that is not the one that was sent.
+  const { [String(model.keys.changed)]: _changed, ...fields } = body
+  if (!hasFields(model, fields, edition)) return undefined
+  return texts.editionOf(await load(context, edition.resource.id, caller))
+}
