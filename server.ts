@@ -10,12 +10,13 @@ import { answer, refuse } from './plugins/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
 export async function serve(config: Config): Promise<string> {
+  const isReadable = process.stdout.isTTY && isInstalled('pino-pretty')
   const fastify = Fastify({
     ...fastifyOptions,
     trustProxy: config.trustedProxies,
     logger: {
-      ...loggerOptions(config.logLevel, process.stdout.isTTY),
-      ...(!process.stdout.isTTY && { stream: standardOutput() })
+      ...loggerOptions(config.logLevel, isReadable),
+      ...(!isReadable && { stream: standardOutput() })
     },
     frameworkErrors: answer,
     clientErrorHandler: refuse
@@ -34,6 +35,16 @@ export async function serve(config: Config): Promise<string> {
   })
 }
 
+/** Whether a package is here that production does without. */
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Reads the settings file of the working directory, if there is one. What the environment has already stays.
  * @throws {SettingsError} when it cannot be read
@@ -49,17 +60,25 @@ export function loadEnvFile(): void {
   }
 }
 
-/** Ends a start that failed: in plain words where the settings or the system are the cause, else with everything there is. */
+/** Ends a start that failed: in plain words where the settings, the system or a missing package are the cause, else with everything there is. */
 export function giveUp(error: unknown): never {
   const { syscall, message } = error as NodeJS.ErrnoException
-  console.error(
-    error instanceof SettingsError
-      ? message
-      : syscall === undefined
-        ? error
-        : `Quoin cannot start: ${message}`
-  )
+  const missingPackage = missingPackageIn(error)
+  if (error instanceof SettingsError) console.error(message)
+  else if (missingPackage !== undefined) {
+    console.error(
+      `Quoin cannot start: these settings need the package ${missingPackage}, which is not installed. Install the optional packages too (npm without --omit=optional).`
+    )
+  } else if (syscall !== undefined) console.error(`Quoin cannot start: ${message}`)
+  else console.error(error)
   process.exit(1)
+}
+
+/** The package whose absence a failed import tells of. A setting may ask for an optional one. */
+function missingPackageIn(error: unknown): string | undefined {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== 'ERR_MODULE_NOT_FOUND') return undefined
+  return /^Cannot find package '([^']+)'/.exec(message)?.[1]
 }
 
 /** Starts the service with the settings of the environment, and ends the process where it cannot. */

@@ -11,7 +11,6 @@ interface Package {
   dev?: boolean
   devOptional?: boolean
   devDependencies?: object
-  optionalDependencies?: object
   workspaces?: unknown
 }
 
@@ -19,12 +18,7 @@ const ROOT = join(import.meta.dirname, '..')
 const readJson = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
 /** A manifest without what production does not install. */
-function prune<T extends Package>({
-  devDependencies,
-  optionalDependencies,
-  workspaces,
-  ...manifest
-}: T) {
+function prune<T extends Package>({ devDependencies, workspaces, ...manifest }: T) {
   return manifest
 }
 

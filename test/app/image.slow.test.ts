@@ -56,6 +56,25 @@ t.test('without packages/desk it serves everything but the desk', async (t) => {
   t.equal(await service.ended, 0)
 })
 
+t.test('without its optional packages the service starts, and names the one that a setting needs', async (t) => {
+  const cwd = layOutImage(t, (_path, { optional }) => optional === true)
+  t.notOk(existsSync(join(cwd, 'node_modules/@opentelemetry/core')))
+  const [, ...start] = execForm(/^CMD (\[.*\])$/m)
+  const env = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', PORT: '0' }
+  const service = runNode(t, start, { cwd, env })
+  await service.says(/listening at http:\/\/127\.0\.0\.1:\d+/)
+  service.child.kill('SIGTERM')
+  t.equal(await service.ended, 0)
+  for (const [setting, value, name] of [
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', '@opentelemetry/core'],
+    ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', 'ioredis']
+  ] as const) {
+    const failing = runNode(t, start, { cwd, env: { ...env, [setting]: value } })
+    t.equal(await failing.ended, 1, setting)
+    t.match(failing.output().stderr, `Quoin cannot start: these settings need the package ${name}, which is not installed.`)
+  }
+})
+
 t.test('npm ci needs no more than what the image has by then', async (t) => {
   const cwd = emptyDirectory(t)
   const [, sources, command] = /^COPY (.*) \.\/\nRUN (npm ci .*?) && /m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))!
