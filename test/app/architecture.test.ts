@@ -119,7 +119,7 @@ function violations(sources: Sources, paths = [...sources.keys()]): string[] {
       found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
     }
   }
-  return [...found, ...cycles(sources, paths), ...namesakes(sources)]
+  return [...found, ...cycles(sources, paths), ...namesakes(sources), ...deadExports(sources, paths)]
 }
 
 /** Names that more than one file of the service exports. A schema and its type share a name, and a file. */
@@ -134,6 +134,60 @@ function namesakes(sources: Sources): string[] {
   return [...files]
     .filter(([, paths]) => paths.size > 1)
     .map(([name, paths]) => `${[...paths].join(' and ')} export ${name}: one name for one thing`)
+}
+
+const rememberedNames = new Map<string, string[]>()
+
+/** What the files that are no tests import by name: `lib/x.ts name`, or `lib/x.ts *` for all of it. A text is searched once. */
+function importedNames(sources: Sources): Set<string> {
+  const imported = new Set<string>()
+  for (const [path, text] of sources) {
+    if (isTest(path)) continue
+    const key = `${path}\n${text}`
+    const names = rememberedNames.get(key) ?? namesIn(path, text)
+    rememberedNames.set(key, names)
+    for (const name of names) imported.add(name)
+  }
+  return imported
+}
+
+function namesIn(path: string, text: string): string[] {
+  const place = (specifier: string) => posix.join(posix.dirname(path), specifier)
+  const named = text.matchAll(/\{([^{}]*)\}(?:\sfrom\s'([^']+)'| =\s+await import\(\s*'([^']+)')/g)
+  const whole = text.matchAll(/^(?:import|export) (?:type )?\*[^']*from '([^']+)'/gm)
+  const members = text.matchAll(/\bimport\('([^']+)'\)\)?\.(\w+)/g)
+  return [
+    ...[...named].flatMap(([, names, from, called]) =>
+      names!.split(',').map(
+        (name) =>
+          `${place((from ?? called)!)} ${
+            name
+              .trim()
+              .replace(/^type /, '')
+              .split(/ as |: /)[0]
+          }`
+      )
+    ),
+    ...[...whole].map(([, from]) => `${place(from!)} *`),
+    ...[...members].map(([, from, name]) => `${place(from!)} ${name}`)
+  ]
+}
+
+const isTest = (path: string) => /(?:^|\/)test\//.test(path)
+
+/** Exports that only tests use, or nothing: no other file imports them, and their own has no use for them either. */
+function deadExports(sources: Sources, paths: string[]): string[] {
+  const imported = importedNames(sources)
+  return paths.flatMap((path) => {
+    const text = sources.get(path)!
+    if (!/^(?:lib|plugins|routes|config|packages\/setup)\//.test(path) || isTest(path) || imported.has(`${path} *`)) return []
+    // Neither a comment nor the type of a schema is a use of it.
+    const code = text.replace(/\/\*[^]*?\*\/|^\s*\/\/.*$|^export type (\w+) =\s+Static<\s*typeof \1\s*>$/gm, '')
+    const names = [...code.matchAll(/^export (?:async )?(?:type|interface|const|class|function\*?) (\w+)/gm)].map(([, name]) => name!)
+    return names
+      .filter((name) => !imported.has(`${path} ${name}`) && code.match(new RegExp(`\\b${name}\\b`, 'g'))!.length === 1)
+      .map((name) => `${path} exports ${name}, which nothing but tests uses`)
+  })
 }
 
 /** A file without what it imports for types alone. */
@@ -362,6 +416,13 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'lib/editions/schemas.ts and lib/locks/x.ts export Placement: one name'
     ],
     ['config/x.ts', 'export async function createLocks () {}', 'lib/locks/locks.ts and config/x.ts export createLocks: one name'],
+    ['lib/x.ts', 'export const UNASKED = 1', 'lib/x.ts exports UNASKED, which nothing but tests uses'],
+    ['routes/x.ts', '/** unasked() */\nexport async function unasked() {}', 'routes/x.ts exports unasked, which nothing but tests uses'],
+    [
+      'lib/x.ts',
+      'export const Unasked = Type.String()\nexport type Unasked = Static<typeof Unasked>',
+      'lib/x.ts exports Unasked, which nothing but tests uses'
+    ],
     ['test/x.ts', '// TO' + 'DO: later', 'test/x.ts is not finished']
   ]
   for (const [path, text, violation] of broken) {
@@ -391,7 +452,7 @@ t.test('what the rules allow passes', async (t) => {
   const fine: Array<[path: string, text: string]> = [
     ['lib/editions/x.ts', "import { isObject } from '../drupal/document.ts'\nconst type = 'publisher_container'"],
     ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
-    ['packages/setup/doctor.ts', "import { giveUp } from '../../server.ts'\nimport { checkStore } from './doctor/store.ts'"],
+    ['packages/setup/x.ts', "import { giveUp } from '../../server.ts'\nimport { checkStore } from './doctor/store.ts'"],
     [
       'packages/setup/doctor/x.ts',
       "import { describe } from '../table/provision.ts'\nimport { createCatalog } from '../../../lib/editions/site/catalog.ts'\nconst name = 'drupal_internal__id'"
