@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import Negotiator from 'negotiator'
 import type { Config } from '../../../config/env.ts'
 import { LOOKS_MAX } from '../../../lib/editions/lookup/list-looks.ts'
 import { EditionParams, ListedParams } from '../../../lib/editions/schemas.ts'
@@ -36,7 +37,8 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
   fastify.get('/desk', { schema, onSend: notModified }, async ({ headers, url }, reply) => {
     if (/^[^?]*\/(?:\?|$)/.test(url)) return reply.redirect(deskFromBelow(url))
     const { page, inlineHash } = await readSources()
-    const { body, etag } = page(languageFor(headers['accept-language']), settings)
+    const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
+    const { body, etag } = page(language ?? LANGUAGES[0], settings)
     reply
       .headers({
         ...OF_PAGES,
@@ -185,32 +187,11 @@ function send(
     : reply.send(body)
 }
 
-/** The language of the desk that a browser wishes for (RFC 9110 section 12.5.4); `de-AT` wishes for German. */
-function languageFor(header: string | undefined): Language {
-  const languages = acceptedValues(header).map((range) =>
-    LANGUAGES.find((language) => range === language || range.startsWith(`${language}-`))
-  )
-  return languages.find((language) => language !== undefined) ?? LANGUAGES[0]
-}
-
 /** Whether a caller takes gzip (RFC 9110 section 12.5.3); a caller that prefers another encoding gets it nevertheless. */
-function takesGzip(header: string | undefined): boolean {
-  return acceptedValues(header).some((coding) => coding === 'gzip' || coding === 'x-gzip')
-}
-
-/** The values of an Accept-... header field, the preferred ones first, without those of weight 0 (RFC 9110 section 12.4.2). */
-function acceptedValues(header = ''): string[] {
-  return header
-    .toLowerCase()
+function takesGzip(accepted = ''): boolean {
+  return accepted
     .split(',')
-    .map((item) => {
-      const [value = '', ...parameters] = item.split(';').map((part) => part.trim())
-      const weight = parameters.find((parameter) => parameter.startsWith('q='))
-      return { value, weight: weight === undefined ? 1 : Number(weight.slice('q='.length)) }
-    })
-    .filter(({ weight }) => weight > 0)
-    .toSorted((one, other) => other.weight - one.weight)
-    .map(({ value }) => value)
+    .some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding))
 }
 
 function policyFor(cms: string, inlineHash: string): string {
