@@ -9,7 +9,7 @@ import type { Store } from '../lib/table/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
 import { AccountNotice, RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
-import { createSite } from '../lib/editions/site/site.ts'
+import { createSite, type Site } from '../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
 import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
@@ -49,38 +49,85 @@ declare module 'fastify' {
   }
 }
 
+/** What the editions are joined to. */
+export interface EditionDeps {
+  /** Has the tickets of saves. */
+  store: Store
+  /** Asked only if they are enforced; their watchers get events of saves. */
+  locks: Locks
+  /** Told of what the CMS refuses to callers; copies and targets end by them. */
+  refusals: Refusals
+  /** What there is for the large answers of all calls. */
+  memory: AnswerMemory
+  /** Tells other instances of saves and refusals. */
+  bus?: Bus | undefined
+  /** Has an entry of each save. */
+  journal?: Journal | undefined
+}
+
 /**
- * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
- * @param store has the tickets of saves
- * @param refusals told of what the CMS refuses to callers; copies and targets end by them
- * @param locks asked only if they are enforced; their watchers get events of saves
- * @param memory what there is for the large answers of all calls
- * @param bus tells other instances of saves and refusals
- * @param journal has an entry of each save
+ * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a
+ * reading, the closing.
  */
 export function openEditions(
   fastify: FastifyInstance,
   config: Config,
-  {
-    store: { client, clock },
-    locks,
-    refusals,
-    memory,
-    bus,
-    journal
-  }: {
-    store: Store
-    locks: Locks
-    refusals: Refusals
-    memory: AnswerMemory
-    bus?: Bus | undefined
-    journal?: Journal | undefined
-  }
+  deps: EditionDeps
 ): EditionStore {
-  const {
-    cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth },
-    contentModel: model
-  } = config
+  const { locks, refusals, memory, bus, journal } = deps
+  const { cms, contentModel: model } = config
+  const { http, breaker, jsonapi } = openCms(fastify, config, deps)
+  const site = createSite({
+    cms: jsonapi,
+    model,
+    cmsUrl: cms.url,
+    warn: (message) => fastify.log.warn(message)
+  })
+  const staleCache = createStaleCache({
+    seconds: cms.staleSeconds,
+    model,
+    uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase()
+  })
+  forgetRefused(config, deps, staleCache, site)
+  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
+    staleCache.outdate(uuid)
+    site.revisions.learn(uuid, revision)
+  })
+  const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
+  const tickets = openTickets(fastify, config, deps.store, site.revisions)
+  const verbs = createEditions({
+    site,
+    recorder: journal?.record,
+    turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
+    onSave(uuid) {
+      staleCache.outdate(uuid)
+      const revision = site.revisions.of(uuid)
+      tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
+    },
+    onUpdate({ edition, etag, fields, uid }) {
+      const { type: entityType, id: entityId } = lockedAs(edition, model)
+      const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
+      locks.feed.saved(save)
+      tellUpdated?.(save)
+    },
+    onRefusal: refusals.tell
+  })
+  const editions = withLimits(verbs, cms.timeoutMs, memory)
+
+  fastify.readings.set('quoin_cms_circuit_breaker', {
+    type: 'gauge',
+    help: 'The circuit breaker before the CMS: 1 for the state that it is in',
+    label: 'state',
+    read: () => ({ closed: 0, open: 0, 'half-open': 0, [breaker.state()]: 1 })
+  })
+  fastify.probes.set('cms', () => editions.probe({}))
+  fastify.addHook('onClose', () => http.close())
+  return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
+}
+
+/** The way to the CMS: HTTP behind a circuit breaker, and JSON:API on it. */
+function openCms(fastify: FastifyInstance, config: Config, { refusals, bus }: EditionDeps) {
+  const { url, jsonapiPath, timeoutMs, auth } = config.cms
   const breaker = createBreaker({
     onChange: (...change) => fastify.log.warn(changeLine(...change))
   })
@@ -90,24 +137,24 @@ export function openEditions(
     jsonapiPath,
     ...(bus && { joinPeers: peersAt(bus, config) })
   })
-  const cms = createJsonapi({
+  const jsonapi = createJsonapi({
     http,
     jsonapiPath,
     onRenewal: renewSession,
     onRefusal: refusals.tell,
-    languages: model.languages,
+    languages: config.contentModel.languages,
     ...(account && { account })
   })
-  const site = createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
-  const staleCache = createStaleCache({
-    seconds: staleSeconds,
-    model,
-    uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase()
-  })
-  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
-    staleCache.outdate(uuid)
-    site.revisions.learn(uuid, revision)
-  })
+  return { http, breaker, jsonapi }
+}
+
+/** Ends the copies and targets of what the CMS refuses to a caller, at this instance and the others. */
+function forgetRefused(
+  { contentModel: model }: Config,
+  { refusals, bus }: EditionDeps,
+  staleCache: StaleCache,
+  site: Site
+): void {
   const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) =>
     staleCache.withdraw(caller, id)
   )
@@ -119,15 +166,23 @@ export function openEditions(
       tellRefused?.({ caller: markOf(fingerprint(caller)), ...(id !== undefined && { id }) })
     }
   })
-  const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
-  const tickets = createTickets({
+}
+
+/** The tickets of saves, which say in the log what the lock store cannot do. */
+function openTickets(
+  fastify: FastifyInstance,
+  { table, environment, enforceLocks }: Config,
+  { client, clock }: Store,
+  revisions: Site['revisions']
+) {
+  return createTickets({
     client,
-    table: config.table,
-    environment: config.environment,
+    table,
+    environment,
     now: clock.now,
     ready: clock.ready,
-    required: config.enforceLocks,
-    revisions: site.revisions,
+    required: enforceLocks,
+    revisions,
     warn: (failure) =>
       fastify.log.warn(
         { err: failure },
@@ -140,37 +195,6 @@ export function openEditions(
             'the lock store has transactions: locks are checked in one moment with the ticket of a save'
           )
   })
-  const editions = withLimits(
-    createEditions({
-      site,
-      recorder: journal?.record,
-      turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
-      onSave(uuid) {
-        staleCache.outdate(uuid)
-        const revision = site.revisions.of(uuid)
-        tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
-      },
-      onUpdate({ edition, etag, fields, uid }) {
-        const { type: entityType, id: entityId } = lockedAs(edition, model)
-        const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
-        locks.feed.saved(save)
-        tellUpdated?.(save)
-      },
-      onRefusal: refusals.tell
-    }),
-    timeoutMs,
-    memory
-  )
-
-  fastify.readings.set('quoin_cms_circuit_breaker', {
-    type: 'gauge',
-    help: 'The circuit breaker before the CMS: 1 for the state that it is in',
-    label: 'state',
-    read: () => ({ closed: 0, open: 0, 'half-open': 0, [breaker.state()]: 1 })
-  })
-  fastify.probes.set('cms', () => editions.probe({}))
-  fastify.addHook('onClose', () => http.close())
-  return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
 }
 
 /** The mark by which instances with the same account tell each other that it was refused. It gives nothing of the account away. */
