@@ -55,7 +55,7 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   ],
   [
     /^packages\/desk\/server\//,
-    /^(?!packages\/desk\/server\/|(?:lib|config|routes)\/|node:|fastify$|@fastify\/type-provider-typebox$|@sinclair\/typebox$|esbuild$)/,
+    /^(?!packages\/desk\/server\/|(?:lib|config|routes)\/|node:|fastify$|@fastify\/type-provider-typebox$|@sinclair\/typebox$|negotiator$|esbuild$)/,
     'the server half of the desk is routes, and the build of its page'
   ],
   [
