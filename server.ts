@@ -6,7 +6,7 @@ import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions, standardOutput } from './config/fastify.ts'
 import { listening } from './config/listening.ts'
-import { answer, refuse } from './plugins/errors.ts'
+import { answer, refuse } from './plugins/app/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
 export async function serve(config: Config): Promise<string> {

@@ -32,12 +32,12 @@ export const fastifyOptions = {
   keepAliveTimeout: 620_000,
   // Without a byte either way: a caller that does not take its answer. Longer than the longest CMS_TIMEOUT_MS.
   connectionTimeout: 900_000,
-  // plugins/errors.ts refuses a request without Host; Node would do it without a body.
+  // plugins/app/errors.ts refuses a request without Host; Node would do it without a body.
   http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 5000 },
   // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while closing is answered whole.
   return503OnClosing: false,
   logController: Object.assign(new LogController(), {
-    // plugins/observers.ts logs one line for each request, in place of Fastify's two.
+    // plugins/app/observers.ts logs one line for each request, in place of Fastify's two.
     incomingRequest: (request: FastifyRequest, reply: FastifyReply) =>
       request.server.watch?.(request, reply),
     requestCompleted() {},
@@ -45,7 +45,7 @@ export const fastifyOptions = {
       request.log.debug(error, 'the answer broke off')
   }),
   routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-  // Or Fastify loads compilers of its own before plugins/validation.ts can say that it needs none.
+  // Or Fastify loads compilers of its own before plugins/app/validation.ts can say that it needs none.
   schemaController: createValidation().schemaController,
   genReqId(request) {
     const given = request.headers['x-request-id']

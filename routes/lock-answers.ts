@@ -5,7 +5,7 @@ import { failureHeaders, failureRef, ref } from '../lib/schema-parts.ts'
 
 const holder = Holder['examples'][0]
 
-/** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
+/** The answers of the lock endpoints as the documentation shows them; plugins/app/errors.ts makes the real failures. */
 export const lockAnswers = {
   wrong: failureAnswer(
     'BAD_REQUEST',

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { standalone } from '../app.ts'
 import { readConfig, type Config, type SettingsError } from '../config/env.ts'
 import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
-import { answer, refuse } from '../plugins/errors.ts'
+import { answer, refuse } from '../plugins/app/errors.ts'
 
 /** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
 export function testConfig(env: Record<string, string> = {}): Config {

@@ -161,7 +161,7 @@ export function withHeaders<T extends TSchema>(
   }
 }
 
-/** The success of a route whose answers are kept (plugins/stale.ts). */
+/** The success of a route whose answers are kept (plugins/app/stale.ts). */
 export function orStale<T extends TSchema>(schema: T): T {
   return withHeaders(schema, 'Age', 'Cache-Status')
 }

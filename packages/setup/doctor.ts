@@ -6,8 +6,8 @@ import { checkStore } from './doctor/store.ts'
 import { createStore } from '../../lib/table/client.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import { createHttp } from '../../lib/http/client.ts'
-import { channelOf, countsOf } from '../../plugins/bus.ts'
-import { accountOf } from '../../plugins/editions.ts'
+import { channelOf, countsOf } from '../../plugins/app/bus.ts'
+import { accountOf } from '../../plugins/app/editions.ts'
 import { giveUp, loadEnvFile } from '../../server.ts'
 
 /** What is right and wrong with the settings, the issuer's keys, the bus, the lock table and the CMS. */

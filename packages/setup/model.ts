@@ -8,7 +8,7 @@ import type { Candidate } from './survey/candidates.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { commandFor, PACKAGE_ROOT } from '../../lib/package-root.ts'
-import { accountOf } from '../../plugins/editions.ts'
+import { accountOf } from '../../plugins/app/editions.ts'
 import { giveUp, loadEnvFile } from '../../server.ts'
 
 interface Options {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t from 'tap'
 import { createAnswerMemory, LARGE_ANSWER } from '#lib/http/answer-memory.ts'
-import answerMemory from '../../plugins/answer-memory.ts'
+import answerMemory from '../../plugins/app/answer-memory.ts'
 import { openLarge, SIZE } from './fixtures/large-answer.ts'
 import { readSlowly } from './fixtures/slow-reader.ts'
 

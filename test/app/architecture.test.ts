@@ -59,11 +59,11 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
     'the server half of the desk is routes, and the build of its page'
   ],
   [
-    /^(?!packages\/desk\/|test\/|plugins\/desk\.ts$)/,
+    /^(?!packages\/desk\/|test\/|plugins\/app\/desk\.ts$)/,
     /^packages\/desk\//,
     'the service loads the desk at one place, and knows nothing of it'
   ],
-  [/^plugins\/desk\.ts$/, /^packages\/desk\/(?!server\/desk\.ts$)/, 'the service loads the plugin of the desk alone'],
+  [/^plugins\/app\/desk\.ts$/, /^packages\/desk\/(?!server\/desk\.ts$)/, 'the service loads the plugin of the desk alone'],
   [
     /^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/,
     /^(?:packages\/drupal-stand-in|dev)\//,
@@ -243,7 +243,7 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/x.ts', "import type {\n  FastifyInstance\n} from 'fastify'", 'lib/x.ts imports fastify: lib knows nothing'],
     ['lib/x.ts', "import fp from 'fastify-plugin'", 'lib/x.ts imports fastify-plugin: lib knows nothing'],
     ['lib/x.ts', "import sensible from '@fastify/sensible'", 'lib/x.ts imports @fastify/sensible: lib knows nothing'],
-    ['lib/x.ts', "import { answer } from '../plugins/errors.ts'", 'lib/x.ts imports plugins/errors.ts: lib knows nothing'],
+    ['lib/x.ts', "import { answer } from '../plugins/app/errors.ts'", 'lib/x.ts imports plugins/app/errors.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import routes from '../../routes/locks.ts'", 'lib/locks/x.ts imports routes/locks.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import type { Config } from '../../config/env.ts'", 'lib/locks/x.ts imports config/env.ts: lib knows nothing'],
     ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
@@ -326,7 +326,11 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ],
     ['lib/auth/x.ts', "import { Pool } from 'undici'", 'lib/auth/x.ts names undici'],
     ['lib/auth/x.ts', "const uid = 'drupal_internal__uid'", "lib/auth/x.ts has Drupal's own name drupal_internal__"],
-    ['routes/x.ts', "import { answer } from '../plugins/errors.ts'", 'routes/x.ts imports plugins/errors.ts: routes see decorators only'],
+    [
+      'routes/x.ts',
+      "import { answer } from '../plugins/app/errors.ts'",
+      'routes/x.ts imports plugins/app/errors.ts: routes see decorators only'
+    ],
     ['plugins/x.ts', "import locks from '../routes/locks.ts'", 'plugins/x.ts imports routes/locks.ts: plugins serve routes'],
     [
       'server.ts',
@@ -371,14 +375,14 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'routes/x.ts imports packages/desk/page/address.ts: the service loads the desk at one place'
     ],
     [
-      'plugins/desk.ts',
-      "import { readSources } from '../packages/desk/server/sources.ts'",
-      'plugins/desk.ts imports packages/desk/server/sources.ts: the service loads the plugin of the desk alone'
+      'plugins/app/desk.ts',
+      "import { readSources } from '../../packages/desk/server/sources.ts'",
+      'plugins/app/desk.ts imports packages/desk/server/sources.ts: the service loads the plugin of the desk alone'
     ],
     [
       'packages/desk/server/x.ts',
-      "import answer from '../../../plugins/errors.ts'",
-      'packages/desk/server/x.ts imports plugins/errors.ts: the server half of the desk is routes'
+      "import answer from '../../../plugins/app/errors.ts'",
+      'packages/desk/server/x.ts imports plugins/app/errors.ts: the server half of the desk is routes'
     ],
     [
       'packages/desk/server/x.ts',

@@ -2,7 +2,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import Fastify from 'fastify'
 import t from 'tap'
-import jsonBody from '../../plugins/json-body.ts'
+import jsonBody from '../../plugins/app/json-body.ts'
 
 const MiB = 1024 * 1024
 const SIZE = MiB / 2

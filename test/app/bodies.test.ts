@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { BODY_LIMIT } from '../../config/fastify.ts'
 import { createBodyMemory, forget, grow, LARGE_BODY, openBody, settle } from '#lib/http/body-memory.ts'
 import { watchPace } from '#lib/http/pace.ts'
-import jsonBody from '../../plugins/json-body.ts'
+import jsonBody from '../../plugins/app/json-body.ts'
 import { build } from '../helper.ts'
 import { sendSlowly } from './fixtures/slow-sender.ts'
 

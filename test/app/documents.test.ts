@@ -147,7 +147,7 @@ const written = (number: number) => (number >= 10_000 ? new Intl.NumberFormat('e
 
 t.test('docs/limits.md has the figures of the code', async (t) => {
   const page = read('docs/limits.md')
-  const sources = globSync(['config/*.ts', 'lib/{auth,http,drupal,locks,saves,table}/**/*.ts', 'plugins/*.ts'], { cwd: ROOT })
+  const sources = globSync(['config/*.ts', 'lib/{auth,http,drupal,locks,saves,table}/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT })
     .map(read)
     .join('\n')
   const has = (figure: string) => t.match(page, new RegExp(`^\\|.*${figure.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'm'), figure)

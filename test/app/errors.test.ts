@@ -12,7 +12,7 @@ import { newspaper } from '../../dev/content.ts'
 import { Failure, failures } from '#lib/errors.ts'
 import { EditionFailure } from '#lib/editions/schemas.ts'
 import { Holder, LockFailure } from '#lib/locks/schemas.ts'
-import { answer, refuse } from '../../plugins/errors.ts'
+import { answer, refuse } from '../../plugins/app/errors.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { BODY_LIMIT } from '../../config/fastify.ts'
-import connections from '../../plugins/connections.ts'
+import connections from '../../plugins/app/connections.ts'
 import { build } from '../helper.ts'
 
 const CHUNK = Buffer.alloc(256 * 1024, ' ')

@@ -11,7 +11,7 @@ import { createValidation } from '../../config/validation.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { SECURITY_HEADERS } from '#lib/http/security-headers.ts'
-import validation from '../../plugins/validation.ts'
+import validation from '../../plugins/app/validation.ts'
 import { schemasOf } from '../fixtures/document-schemas.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
@@ -59,7 +59,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 const validatorOf = schemasOf(document)
 /** Takes no member that the document does not name. A client may be looser; Quoin may not. */
 const closedValidatorOf = schemasOf(closed(document))
-/** Header fields of any answer, from plugins/observers.ts, HTTP and its caches. */
+/** Header fields of any answer, from plugins/app/observers.ts, HTTP and its caches. */
 const ANY_ANSWER = [
   'cache-control',
   'connection',

@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { standalone } from '../../app.ts'
 import { readConfig } from '../../config/env.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
-import { answer } from '../../plugins/errors.ts'
+import { answer } from '../../plugins/app/errors.ts'
 import type { Site } from './site.ts'
 import { modelInstead } from './written.ts'
 

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import { standalone } from '../../app.ts'
 import { readConfig } from '../../config/env.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
-import { answer } from '../../plugins/errors.ts'
+import { answer } from '../../plugins/app/errors.ts'
 import { createTally, differences, expected } from './compare.ts'
 
 /** How many of the newest editions are compared. */

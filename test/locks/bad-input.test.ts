@@ -8,7 +8,7 @@ import type { ConnectionError, FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { BODY_LIMIT } from '../../config/fastify.ts'
 import { Holder, LockFailure } from '#lib/locks/schemas.ts'
-import { refuse } from '../../plugins/errors.ts'
+import { refuse } from '../../plugins/app/errors.ts'
 import { build } from '../helper.ts'
 import { startEngine } from './fixtures/engines.ts'
 

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
-import type { ObservedCall, Observe, CallObserver } from '../lib/observe.ts'
+import { SECURITY_HEADERS } from '../../lib/http/security-headers.ts'
+import type { ObservedCall, Observe, CallObserver } from '../../lib/observe.ts'
 
 /** How many characters of a path observers get. */
 const PATH_MAX = 256

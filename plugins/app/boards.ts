@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Boards } from '../lib/boards/boards.ts'
-import type { Closing } from '../lib/boards/closing.ts'
+import type { Boards } from '../../lib/boards/boards.ts'
+import type { Closing } from '../../lib/boards/closing.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure, texts } from '../lib/errors.ts'
+import { Failure, texts } from '../../lib/errors.ts'
 import { ownPath, pathOf } from './mount.ts'
 
 /** How many header fields a request may have. Of more, Node 24 lets none through, but Node 22 the first 1023 without the rest. */

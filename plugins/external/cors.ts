@@ -1,8 +1,8 @@
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { ownPath } from './mount.ts'
+import type { Config } from '../../config/env.ts'
+import { ownPath } from '../app/mount.ts'
 
 /** How long a browser may remember a preflight's answer, in seconds: the longest that Chromium takes. */
 const PREFLIGHT_SECONDS = 7200

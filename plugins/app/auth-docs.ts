@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
-import type { AuthConfig } from '../config/auth.ts'
-import type { Config } from '../config/env.ts'
-import { Failure, texts, type FailureCode } from '../lib/errors.ts'
-import { failureHeaders } from '../lib/schema-parts.ts'
+import type { AuthConfig } from '../../config/auth.ts'
+import type { Config } from '../../config/env.ts'
+import { Failure, texts, type FailureCode } from '../../lib/errors.ts'
+import { failureHeaders } from '../../lib/schema-parts.ts'
 import { failureBody } from './errors.ts'
 import { ownPath } from './mount.ts'
 
@@ -86,7 +86,7 @@ const OF_ACCESS: typeof ANSWERS = [
   ]
 ]
 
-/** What every route may answer with AUTH=none (plugins/trusted-network.ts). */
+/** What every route may answer with AUTH=none (plugins/app/trusted-network.ts). */
 const OF_NAMES: typeof ANSWERS = [
   [
     421,
@@ -96,7 +96,7 @@ const OF_NAMES: typeof ANSWERS = [
   ]
 ]
 
-/** What every route may answer with RATE_LIMIT (plugins/rate-limit.ts). */
+/** What every route may answer with RATE_LIMIT (plugins/external/rate-limit.ts). */
 const OF_LIMITS: typeof ANSWERS = [
   [
     429,

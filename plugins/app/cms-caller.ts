@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { endOnHangUp, type Caller } from '../lib/http/calls.ts'
-import { callerOf, onRenewal } from '../lib/drupal/credentials.ts'
+import type { Config } from '../../config/env.ts'
+import { endOnHangUp, type Caller } from '../../lib/http/calls.ts'
+import { callerOf, onRenewal } from '../../lib/drupal/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

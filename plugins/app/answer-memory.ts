@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, onSendHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import { LARGE_ANSWER, type AnswerMemory } from '../lib/http/answer-memory.ts'
-import { watchPace, type LeastPace, type Pace } from '../lib/http/pace.ts'
+import { LARGE_ANSWER, type AnswerMemory } from '../../lib/http/answer-memory.ts'
+import { watchPace, type LeastPace, type Pace } from '../../lib/http/pace.ts'
 
 /**
  * How fast a caller has to take a large answer. Between two looks of a caller at 30 kB/s up to 40 seconds may pass: the

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { listening } from '../config/listening.ts'
+import type { Config } from '../../config/env.ts'
+import { listening } from '../../config/listening.ts'
 
 /** Seconds: from what the store needs to what the CMS may need. */
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -1,41 +1,41 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { CmsAuth } from '../config/cms-auth.ts'
-import type { Config } from '../config/env.ts'
-import { lockedAs } from '../lib/boards/entities.ts'
-import { createGuardedTurns } from '../lib/saves/guard.ts'
-import type { Bus } from '../lib/bus/bus.ts'
-import type { Store } from '../lib/table/client.ts'
-import { createEditions, type Editions } from '../lib/editions/editions.ts'
-import { withLimits } from '../lib/editions/limits.ts'
-import { AccountNotice, RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
-import { createSite, type Site } from '../lib/editions/site/site.ts'
-import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
-import type { AnswerMemory } from '../lib/http/answer-memory.ts'
-import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
-import { createHttp } from '../lib/http/client.ts'
+import type { CmsAuth } from '../../config/cms-auth.ts'
+import type { Config } from '../../config/env.ts'
+import { lockedAs } from '../../lib/boards/entities.ts'
+import { createGuardedTurns } from '../../lib/saves/guard.ts'
+import type { Bus } from '../../lib/bus/bus.ts'
+import type { Store } from '../../lib/table/client.ts'
+import { createEditions, type Editions } from '../../lib/editions/editions.ts'
+import { withLimits } from '../../lib/editions/limits.ts'
+import { AccountNotice, RefusedNotice, SavedNotice } from '../../lib/editions/notices.ts'
+import { createSite, type Site } from '../../lib/editions/site/site.ts'
+import { createStaleCache, type StaleCache } from '../../lib/editions/stale-cache.ts'
+import type { AnswerMemory } from '../../lib/http/answer-memory.ts'
+import { changeLine, createBreaker, type Breaker } from '../../lib/http/breaker.ts'
+import { createHttp } from '../../lib/http/client.ts'
 import {
   basicAccount,
   oauthAccount,
   sessionAccount,
   type Account,
   type AccountOptions
-} from '../lib/drupal/accounts.ts'
-import { createJsonapi } from '../lib/drupal/client.ts'
-import { fingerprint, markOf, renewSession } from '../lib/drupal/credentials.ts'
-import type { Refusals } from '../lib/drupal/refusals.ts'
-import type { Journal } from '../lib/saves/journal.ts'
-import type { Locks } from '../lib/locks/locks.ts'
-import { UpdateNotice } from '../lib/locks/notice.ts'
-import { isUuid } from '../lib/patterns.ts'
-import { createTickets } from '../lib/saves/tickets.ts'
+} from '../../lib/drupal/accounts.ts'
+import { createJsonapi } from '../../lib/drupal/client.ts'
+import { fingerprint, markOf, renewSession } from '../../lib/drupal/credentials.ts'
+import type { Refusals } from '../../lib/drupal/refusals.ts'
+import type { Journal } from '../../lib/saves/journal.ts'
+import type { Locks } from '../../lib/locks/locks.ts'
+import { UpdateNotice } from '../../lib/locks/notice.ts'
+import { isUuid } from '../../lib/patterns.ts'
+import { createTickets } from '../../lib/saves/tickets.ts'
 
 const WITHOUT_TRANSACTIONS =
   'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
 
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
-  /** Answers kept for when the CMS is down; plugins/stale.ts keeps and gives them. */
+  /** Answers kept for when the CMS is down; plugins/app/stale.ts keeps and gives them. */
   staleCache: StaleCache
   /** Whether requests go to the CMS. */
   breaker: Breaker

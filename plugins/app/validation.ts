@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema, FastifySchemaCompiler } from 'fastify'
 import fp from 'fastify-plugin'
-import { createValidation, schemaErrorFormatter } from '../config/validation.ts'
-import { Failure } from '../lib/errors.ts'
+import { createValidation, schemaErrorFormatter } from '../../config/validation.ts'
+import { Failure } from '../../lib/errors.ts'
 
 /** How long after the start Quoin compiles the schemas that no request has needed yet. The first requests are the probes of a supervisor. */
 const COMPILE_MS = 1000

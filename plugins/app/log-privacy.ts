@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { errorAsLogged } from '../config/fastify.ts'
-import { withoutToken } from '../lib/auth/bearer.ts'
+import { errorAsLogged } from '../../config/fastify.ts'
+import { withoutToken } from '../../lib/auth/bearer.ts'
 
 /**
  * Keeps tokens in the query of an event stream out of a host's log. It logs failures by their texts alone. On Quoin's own

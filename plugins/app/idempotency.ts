@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import type { Store } from '../lib/table/client.ts'
-import { createIdempotency, type Idempotency } from '../lib/saves/idempotency.ts'
+import type { Config } from '../../config/env.ts'
+import type { Store } from '../../lib/table/client.ts'
+import { createIdempotency, type Idempotency } from '../../lib/saves/idempotency.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { isRefusal, type EntityIds, type Right } from '../lib/access/access.ts'
-import { checkLockName, knownLockTypes } from '../lib/boards/names.ts'
-import { lockType } from '../lib/boards/entities.ts'
-import { callerOf } from '../lib/drupal/credentials.ts'
-import type { Entity } from '../lib/locks/schemas.ts'
+import type { Config } from '../../config/env.ts'
+import { isRefusal, type EntityIds, type Right } from '../../lib/access/access.ts'
+import { checkLockName, knownLockTypes } from '../../lib/boards/names.ts'
+import { lockType } from '../../lib/boards/entities.ts'
+import { callerOf } from '../../lib/drupal/credentials.ts'
+import type { Entity } from '../../lib/locks/schemas.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

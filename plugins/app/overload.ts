@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Failure } from '../lib/errors.ts'
+import { Failure } from '../../lib/errors.ts'
 import { ownPath } from './mount.ts'
 
 /**

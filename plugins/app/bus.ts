@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config/env.ts'
-import { createBus, type Bus } from '../lib/bus/bus.ts'
-import type { SharedCounter } from '../lib/bus/wire.ts'
+import type { Config } from '../../config/env.ts'
+import { createBus, type Bus } from '../../lib/bus/bus.ts'
+import type { SharedCounter } from '../../lib/bus/wire.ts'
 
 /** The bus, by which instances can also count together. */
 export interface SharedBus extends Bus {
@@ -30,7 +30,7 @@ export async function openBus(
 ): Promise<SharedBus | undefined> {
   if (!config.bus) return undefined
   // Loaded only here, since it loads ioredis: that takes 20 ms of CPU and 9 MiB.
-  const { openRedis } = await import('../lib/bus/redis.ts')
+  const { openRedis } = await import('../../lib/bus/redis.ts')
   const { wire, counter } = await openRedis(config.bus.url, channelOf(config), warner(fastify))
   const bus = createBus({
     wire,

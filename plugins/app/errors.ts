@@ -8,11 +8,11 @@ import type {
   FastifyRequest
 } from 'fastify'
 import fp from 'fastify-plugin'
-import { withoutToken } from '../lib/auth/bearer.ts'
-import { Failure, failures, texts, type FailureCode } from '../lib/errors.ts'
-import { STATUS_CODES } from '../lib/http/status-codes.ts'
-import { JSON_TYPE } from '../lib/json-text.ts'
-import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
+import { withoutToken } from '../../lib/auth/bearer.ts'
+import { Failure, failures, texts, type FailureCode } from '../../lib/errors.ts'
+import { STATUS_CODES } from '../../lib/http/status-codes.ts'
+import { JSON_TYPE } from '../../lib/json-text.ts'
+import { SECURITY_HEADERS } from '../../lib/http/security-headers.ts'
 import { pathOf } from './mount.ts'
 
 declare module 'fastify' {
@@ -72,7 +72,7 @@ export function answer(
     request.log.error({ method, route, err: failure }, failure.message)
   }
   // Fastify closes the connection when a body is not read to its end. A client that is still sending would get a reset instead
-  // of the answer. Without this field Node reads the rest and drops it, within the limits of plugins/connections.ts.
+  // of the answer. Without this field Node reads the rest and drops it, within the limits of plugins/app/connections.ts.
   if (failure.code === 'TOO_LARGE' || failure.code === 'OVERLOADED') {
     reply.removeHeader('connection')
   }

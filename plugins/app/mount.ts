@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { MAX_PARAM_LENGTH } from '../config/fastify.ts'
-import { createBacklog, type Backlog } from '../lib/http/backlog.ts'
+import type { Config } from '../../config/env.ts'
+import { MAX_PARAM_LENGTH } from '../../config/fastify.ts'
+import { createBacklog, type Backlog } from '../../lib/http/backlog.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
-import { Failure, texts } from '../lib/errors.ts'
+import type { Config } from '../../config/env.ts'
+import { isCrossSite, isSimple } from '../../lib/auth/cross-site.ts'
+import { Failure, texts } from '../../lib/errors.ts'
 import { ownPath } from './mount.ts'
 
 /** A host and its port. Source: RFC 9110 section 7.2. */

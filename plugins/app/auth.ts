@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { claimAccess, type Access } from '../lib/access/access.ts'
-import { createCmsAccess } from '../lib/access/cms-access.ts'
-import { createQuestions } from '../lib/access/questions.ts'
-import { queryToken } from '../lib/auth/bearer.ts'
-import { isCrossSite } from '../lib/auth/cross-site.ts'
-import { drupalCheck } from '../lib/auth/drupal.ts'
-import type { Check, Identity, User } from '../lib/auth/identity.ts'
-import { Failure, texts } from '../lib/errors.ts'
-import { changeLine, createBreaker } from '../lib/http/breaker.ts'
-import { createHttp } from '../lib/http/client.ts'
-import type { Refusals } from '../lib/drupal/refusals.ts'
+import type { Config } from '../../config/env.ts'
+import { claimAccess, type Access } from '../../lib/access/access.ts'
+import { createCmsAccess } from '../../lib/access/cms-access.ts'
+import { createQuestions } from '../../lib/access/questions.ts'
+import { queryToken } from '../../lib/auth/bearer.ts'
+import { isCrossSite } from '../../lib/auth/cross-site.ts'
+import { drupalCheck } from '../../lib/auth/drupal.ts'
+import type { Check, Identity, User } from '../../lib/auth/identity.ts'
+import { Failure, texts } from '../../lib/errors.ts'
+import { changeLine, createBreaker } from '../../lib/http/breaker.ts'
+import { createHttp } from '../../lib/http/client.ts'
+import type { Refusals } from '../../lib/drupal/refusals.ts'
 import { ownPath } from './mount.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
@@ -115,7 +115,7 @@ async function policyOf(
       return {}
     case 'jwt': {
       // It takes 22 ms of CPU and 4 MiB to load.
-      const { jwtCheck } = await import('../lib/auth/jwt.ts')
+      const { jwtCheck } = await import('../../lib/auth/jwt.ts')
       return { check: jwtCheck(auth.jwt, { now }), access: claimAccess }
     }
     case 'drupal': {

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { matches } from '../lib/editions/translate/etag.ts'
-import type { Failure } from '../lib/errors.ts'
-import { isDown } from '../lib/http/client.ts'
-import { JSON_TYPE } from '../lib/json-text.ts'
-import { readKey } from '../lib/drupal/credentials.ts'
+import { matches } from '../../lib/editions/translate/etag.ts'
+import type { Failure } from '../../lib/errors.ts'
+import { isDown } from '../../lib/http/client.ts'
+import { JSON_TYPE } from '../../lib/json-text.ts'
+import { readKey } from '../../lib/drupal/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
  */
 export async function loadDesk({ log }: FastifyInstance) {
   try {
-    return (await import('../packages/desk/server/desk.ts')).default
+    return (await import('../../packages/desk/server/desk.ts')).default
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code !== 'ERR_MODULE_NOT_FOUND') throw error

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import type { Store } from '../lib/table/client.ts'
-import type { Editions } from '../lib/editions/editions.ts'
-import { createUpserts, type Upserts } from '../lib/saves/upserts.ts'
+import type { Config } from '../../config/env.ts'
+import type { Store } from '../../lib/table/client.ts'
+import type { Editions } from '../../lib/editions/editions.ts'
+import { createUpserts, type Upserts } from '../../lib/saves/upserts.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { errorCodes, type FastifyInstance, type FastifyRequest, type RequestPayload } from 'fastify'
 import fp from 'fastify-plugin'
-import { BODY_LIMIT } from '../config/fastify.ts'
-import { Failure } from '../lib/errors.ts'
+import { BODY_LIMIT } from '../../config/fastify.ts'
+import { Failure } from '../../lib/errors.ts'
 import {
   createBodyMemory,
   forget,
@@ -11,8 +11,8 @@ import {
   openBody,
   settle,
   type BodyMemory
-} from '../lib/http/body-memory.ts'
-import { watchPace, type LeastPace } from '../lib/http/pace.ts'
+} from '../../lib/http/body-memory.ts'
+import { watchPace, type LeastPace } from '../../lib/http/pace.ts'
 
 /** How fast a body has to arrive. A phone in a bad place sends 30 kB/s, and may be without a signal for a while. */
 const BODY_PACE: LeastPace = {

@@ -7,11 +7,11 @@ import Fastify, {
   type RouteOptions
 } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { createValidation } from '../config/validation.ts'
-import { withNamesOf } from '../lib/editions/example-names.ts'
-import { OF_PAGES } from '../lib/http/security-headers.ts'
-import { ownPath } from './mount.ts'
+import type { Config } from '../../config/env.ts'
+import { createValidation } from '../../config/validation.ts'
+import { withNamesOf } from '../../lib/editions/example-names.ts'
+import { OF_PAGES } from '../../lib/http/security-headers.ts'
+import { ownPath } from '../app/mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
