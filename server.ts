@@ -67,7 +67,7 @@ export function giveUp(error: unknown): never {
   if (error instanceof SettingsError) console.error(message)
   else if (missingPackage !== undefined) {
     console.error(
-      `Quoin cannot start: these settings need the package ${missingPackage}, which is not installed. Install the optional packages too (npm without --omit=optional).`
+      `Quoin cannot start: these settings need the package ${missingPackage}, which is not installed`
     )
   } else if (syscall !== undefined) console.error(`Quoin cannot start: ${message}`)
   else console.error(error)

@@ -11,6 +11,7 @@ interface Package {
   dev?: boolean
   devOptional?: boolean
   devDependencies?: object
+  optionalDependencies?: object
   workspaces?: unknown
 }
 
@@ -18,7 +19,12 @@ const ROOT = join(import.meta.dirname, '..')
 const readJson = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
 /** A manifest without what production does not install. */
-function prune<T extends Package>({ devDependencies, workspaces, ...manifest }: T) {
+function prune<T extends Package>({
+  devDependencies,
+  optionalDependencies,
+  workspaces,
+  ...manifest
+}: T) {
   return manifest
 }
 

@@ -92,7 +92,7 @@ t.test('the package has what runs, with the declarations that a host needs, and 
 })
 
 t.test("the consumer's Node stays the consumer's", async (t) => {
-  t.notMatch(Object.keys(manifest.optionalDependencies).join(' '), /linux|node/)
+  t.notOk('optionalDependencies' in manifest)
   for (const [path, { bin = {} }] of installed) t.notOk('node' in bin, path)
   t.notOk(installed.some(([path]) => /(?:@quoin\/|node-)linux-x64/.test(path)))
 })
