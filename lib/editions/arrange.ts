@@ -67,16 +67,16 @@ async function applyWithRetries(
   firstBase: SaveBase
 ): Promise<(EditionText & Outcomes) | undefined> {
   let base = firstBase
-  for (let attempts = 1; ; attempts++) {
+  for (let attempts = 1; attempts < ATTEMPTS; attempts++) {
     try {
       return await apply(context, arrangement, base)
     } catch (error) {
-      const isStale = (error as Failure).code === 'STALE_EDIT'
-      if (!isStale || attempts === ATTEMPTS) throw error
+      if ((error as Failure).code !== 'STALE_EDIT') throw error
     }
     const latest = await load(context, base.edition.resource.id, arrangement.caller, 'latest')
     base = { ...base, edition: latest, isLatest: true }
   }
+  return apply(context, arrangement, base)
 }
 
 async function apply(

@@ -173,6 +173,7 @@ t.test('the rows of a list count until it is answered; those that do not match d
   const { cms, editions, memory } = await open(t)
   await editions.search('daily', list, editor())
   await t.rejects(editions.search('daily', { ...list, limit: 200 }, editor()), { code: 'TOO_LARGE' })
+  t.equal((await editions.search('daily', { ...list, limit: 10, total: true }, editor())).total, 500, 'nor do those that are only counted')
   const other = occupy(memory, MOST - 1_000_000)
   await t.rejects(editions.search('daily', list, editor()), OVERLOADED)
   cms.behave = largeSite(2000, 2000)

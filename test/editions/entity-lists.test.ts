@@ -300,6 +300,13 @@ t.test('a refused article ends the copies that show it', async (t) => {
   for (const path of paths) t.equal((await call('GET', path, { as: 'reader' })).status, 200, `${path}: another article's refusal ends none`)
 })
 
+t.test('a caller to whom the CMS refuses its resource types sees no list, and no copy of it', async (t) => {
+  const { app, cms } = await openHostile(t)
+  cms.behave = ({ path }) => (path === '/jsonapi' ? { status: 403, body: { errors: [{ status: '403', title: 'Forbidden' }] } } : undefined)
+  const reply = await app.inject({ url: '/api/collections/article', headers: basic('reader') })
+  t.match([reply.statusCode, reply.json()], [403, { code: 'CMS_FORBIDDEN' }])
+})
+
 t.test('a list of articles is given as a copy while Drupal is down, but not with locks', async (t) => {
   const { call, cms } = await open(t)
   const paths = ['/api/collections/article?limit=3', '/api/collections/article/119']
