@@ -60,27 +60,13 @@ export function boxesView({
     if ((event.target as HTMLInputElement).validity.badInput !== isUnreadable) on(event)
     onLeave?.()
   }
-  const box = (id: string, value: string, name?: string) =>
-    html`<input
-      id=${id}
-      type=${INPUTS[kind] ?? 'text'}
-      dir="auto"
-      lang=${language ?? nothing}
-      step=${kind === 'moment' ? '1' : 'any'}
-      autocomplete="off"
-      .value=${isUnreadable ? noChange : live(value)}
-      ?readonly=${isLocked}
-      aria-label=${name ?? nothing}
-      aria-required=${isRequired ? 'true' : nothing}
-      aria-invalid=${isInvalid ? 'true' : 'false'}
-      aria-describedby=${describedBy}
-      @focus=${focus}
-      @blur=${blur}
-      @input=${on}
-    />`
+  const box = (
+    id: string,
+    value: string,
+    name?: string
+  ) => html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${isUnreadable ? noChange : live(value)} ?readonly=${isLocked} aria-label=${name ?? nothing} aria-required=${isRequired ? 'true' : nothing} aria-invalid=${isInvalid ? 'true' : 'false'} aria-describedby=${describedBy}
+    @focus=${focus} @blur=${blur} @input=${on}>`
   if (!isRange) return box(id, text)
   const [from = '', to = ''] = text.split('/')
-  return html`<div class="range">
-    ${box(id, from, say('rangeFrom', { label }))}<span>–</span>${box(`${id}-end`, to, say('rangeTo', { label }))}
-  </div>`
+  return html`<div class="range">${box(id, from, say('rangeFrom', { label }))}<span>–</span>${box(`${id}-end`, to, say('rangeTo', { label }))}</div>`
 }

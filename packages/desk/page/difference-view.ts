@@ -15,23 +15,14 @@ export function hasPieces({ pieces, changes }: TextChoice): boolean {
 /** The difference of two texts. With a choice among several changes each one is a button that takes or leaves it. */
 export function differenceView(pieces: Piece[], choice?: Choice<TextChange>): TemplateResult {
   const isOffered = choice !== undefined && choice.changes.length > 1
-  return html`<p class="difference" dir="auto">
-    ${pieces.map((piece, index) => {
-      if (!isChange(piece)) {
-        return html`<span>${shorten(piece.same, index > 0, index < pieces.length - 1)}</span>`
-      }
-      return isOffered
-        ? html`<button
-            type="button"
-            class="piece"
-            aria-pressed=${choice.isTaken(piece) ? 'true' : 'false'}
-            @click=${() => choice.turn(piece)}
-          >
-            ${sides(piece)}
-          </button>`
-        : html`<span class="piece">${sides(piece)}</span>`
-    })}
-  </p>`
+  return html`<p class="difference" dir="auto">${pieces.map((piece, index) => {
+    if (!isChange(piece)) {
+      return html`<span>${shorten(piece.same, index > 0, index < pieces.length - 1)}</span>`
+    }
+    return isOffered
+      ? html`<button type="button" class="piece" aria-pressed=${choice.isTaken(piece) ? 'true' : 'false'} @click=${() => choice.turn(piece)}>${sides(piece)}</button>`
+      : html`<span class="piece">${sides(piece)}</span>`
+  })}</p>`
 }
 
 function sides({ gone, came }: TextChange): TemplateResult {
@@ -54,27 +45,13 @@ export function orderDifferenceView(
   choice?: Choice<OrderDifference>
 ): View {
   if (changes.length === 0) return html`<p class="quiet">${say('sameOrder')}</p>`
-  return html`<ul class="moves">
-    ${changes.map((change) => {
-      const title = titleOf(change.token)
-      const words = html`<span
-          >${say({ came: 'cameIn', moved: 'hasMoved', gone: 'hasGone' }[change.what] as 'cameIn')}</span
-        >
-        <b dir="auto">${title}</b>`
-      return html`<li class="is-${change.what}">
-        ${
-          choice
-            ? html`<button
-                type="button"
-                class="piece"
-                aria-pressed=${choice.isTaken(change) ? 'true' : 'false'}
-                @click=${() => choice.turn(change)}
-              >
-                ${words}
-              </button>`
-            : words
-        }
-      </li>`
-    })}
-  </ul>`
+  return html`<ul class="moves">${changes.map((change) => {
+    const title = titleOf(change.token)
+    const words = html`<span>${say({ came: 'cameIn', moved: 'hasMoved', gone: 'hasGone' }[change.what] as 'cameIn')}</span> <b dir="auto">${title}</b>`
+    return html`<li class="is-${change.what}">${
+      choice
+        ? html`<button type="button" class="piece" aria-pressed=${choice.isTaken(change) ? 'true' : 'false'} @click=${() => choice.turn(change)}>${words}</button>`
+        : words
+    }</li>`
+  })}</ul>`
 }

@@ -34,29 +34,17 @@ export function keptDraftsView(
   return html`<section class=${drafts.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
     ${drafts.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
-    <ul class="kept">
-      ${drafts.map(
-        (draft) =>
-          html` <li data-draft=${draft.fieldName}>
-            <p><b>${labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
-            <blockquote dir="auto">${textOf(draft)}</blockquote>
-            ${differenceOf(draft)}
-            <span class="choices"
-              ><button type="button" class="small" @click=${() => restore(draft)}>
-                ${icon('undo-2')}${say('restore')}<span class="spoken"
-                  >${say('draftOf', { label: labelOf(draft.fieldName) })}</span
-                >
-              </button>
-              <button type="button" class="small plain" @click=${() => discard(draft)}>
-                ${icon('trash-2')}${say('discard')}<span class="spoken"
-                  >${say('draftOf', { label: labelOf(draft.fieldName) })}</span
-                >
-              </button></span
-            >
-          </li>`
-      )}
-    </ul>
-  </section>`
+    <ul class="kept">${drafts.map(
+      (draft) => html`
+      <li data-draft=${draft.fieldName}>
+        <p><b>${labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
+        <blockquote dir="auto">${textOf(draft)}</blockquote>
+        ${differenceOf(draft)}
+        <span class="choices"><button type="button" class="small" @click=${() => restore(draft)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button>
+        <button type="button" class="small plain" @click=${() => discard(draft)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button></span>
+      </li>`
+    )}
+    </ul></section>`
 }
 
 function originOf({ displacedBy, displacedAt, typedAt }: EditorDraft): string {
@@ -84,8 +72,5 @@ function difference(session: Session, { fieldName, payload }: EditorDraft): View
   }
   const choice = field && session.choiceOf(field, payload)
   if (!choice || !hasPieces(choice)) return nothing
-  return html`<p>
-      <small>${say(choice.changes.length > 1 ? 'choosePieces' : 'whatDiffers')}</small>
-    </p>
-    ${differenceView(choice.pieces, choice)}`
+  return html`<p><small>${say(choice.changes.length > 1 ? 'choosePieces' : 'whatDiffers')}</small></p>${differenceView(choice.pieces, choice)}`
 }

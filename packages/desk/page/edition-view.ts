@@ -32,31 +32,31 @@ export interface EditionContext {
 
 /** What an address leads to that the page does not have. @param id what it names an edition by, if it does */
 export function unknownView(id?: string): TemplateResult {
-  return html` ${crumbs()}
+  return html`
+    ${crumbs()}
     ${id === undefined ? nothing : notice('bad', say('noSuchEdition', { id }))}
     <h1 tabindex="-1">${say(id === undefined ? 'noSuchPage' : 'cannotBeShown')}</h1>`
 }
 
 function crumbs(): TemplateResult {
-  return html`<nav class="crumbs" aria-label=${say('whereYouAre')}>
-    <a href="#/">${icon('arrow-left')}${say('allEditions')}</a>
-  </nav>`
+  return html`<nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>`
 }
 
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
 export function editionView(session: Session, context: EditionContext): TemplateResult {
   const { edition, failure } = session
-  return html` ${crumbs()}
-  ${
-    failure
-      ? notice(
-          'bad',
-          edition ? say('mayBeOld', { reason: sentenceOf(failure) }) : reasonOf(failure),
-          html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`
-        )
-      : nothing
-  }
-  ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
+  return html`
+    ${crumbs()}
+    ${
+      failure
+        ? notice(
+            'bad',
+            edition ? say('mayBeOld', { reason: sentenceOf(failure) }) : reasonOf(failure),
+            html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`
+          )
+        : nothing
+    }
+    ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
 }
 
 function content(session: Session, context: EditionContext): TemplateResult {
@@ -128,25 +128,16 @@ function content(session: Session, context: EditionContext): TemplateResult {
 
   const addressOf = ({ url }: Item) =>
     typeof url === 'string' ? (url.startsWith('/') ? cms + url : new URL(url, cms).href) : undefined
-  return html` <header class="head">
+  return html`
+    <header class="head">
       ${cover(edition, model, 'large')}
       <div>
-        <h1 tabindex="-1" dir="auto" lang=${languageOf(edition, model) ?? nothing}>
-          ${session.title || say('editionNamed', { id: session.id })}
-        </h1>
-        <p class="meta">
-          ${statusPill(edition, model)} <span>${valueOf(edition, model.keys.bundle)}</span
-          ><code>${valueOf(edition, model.fields.key)}</code>
-          ${model.keys.changed === null ? nothing : html`<span>${say('savedOn', { day: day(valueOf(edition, model.keys.changed)) })}</span>`}
-        </p>
+        <h1 tabindex="-1" dir="auto" lang=${languageOf(edition, model) ?? nothing}>${session.title || say('editionNamed', { id: session.id })}</h1>
+        <p class="meta">${statusPill(edition, model)}
+          <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
+          ${model.keys.changed === null ? nothing : html`<span>${say('savedOn', { day: day(valueOf(edition, model.keys.changed)) })}</span>`}</p>
       </div>
-      <span class="choices"
-        >${closingButton(session.closing)}${journalButton(session.journal)}<a
-          class="button"
-          href=${newAddress(session.id)}
-          >${icon('copy')}${say('duplicate')}</a
-        ></span
-      >
+      <span class="choices">${closingButton(session.closing)}${journalButton(session.journal)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}${say('duplicate')}</a></span>
     </header>
     ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo, wordsOf: session.wordsOf })}
     ${journalDoorView(session.journal, { uid, types, labelOf: session.labelOf, titleOf, fieldOf: session.fieldOf, isPublishing: closingFieldOf(model) === model.keys.published })}
@@ -156,88 +147,35 @@ function content(session: Session, context: EditionContext): TemplateResult {
         : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))
     }
     <div class="desk">
-      <div class="columns">
-        <div class="orders">
-          ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, onChange: session.onChange, ...session.acts(order) }))}
-        </div>
-        <aside aria-label=${say('atWork')}>
-          ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
-          ${boardView(session)} ${draftsView(session)}
-        </aside>
-        <form
-          id="fields"
-          novalidate
-          aria-label=${say('edition')}
-          @submit=${(event: Event) => {
-            event.preventDefault()
-            session.save()
-          }}
-        >
-          <h2 class="spoken">${say('fields')}</h2>
-          <div class="fields">
-            ${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}
-          </div>
-          ${
-            fixed.length === 0
-              ? nothing
-              : html`<section class="fixed" aria-labelledby="fixed">
-                  <h2 id="fixed" tabindex="-1">${say('notEditedHere')}</h2>
-                  <dl>
-                    ${fixed.map(
-                      ({ shape }) =>
-                        html`<div>
-                          <dt>${shape.label}</dt>
-                          <dd>
-                            ${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}
-                          </dd>
-                        </div>`
-                    )}
-                  </dl>
-                </section>`
-          }
-        </form>
-      </div>
-      <div class="savebar">
-        ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
-        <span class="choices">
-          <button
-            type="button"
-            class="icon-only"
-            aria-label=${say('undo')}
-            title=${say('undoKeys')}
-            aria-disabled=${session.history.canUndo ? 'false' : 'true'}
-            @click=${() => session.undo()}
-          >
-            ${icon('undo-2')}
-          </button>
-          <button
-            type="button"
-            class="icon-only is-mirrored"
-            aria-label=${say('redo')}
-            title=${say('redoKeys')}
-            aria-disabled=${session.history.canRedo ? 'false' : 'true'}
-            @click=${() => session.redo()}
-          >
-            ${icon('undo-2')}
-          </button>
-          <button
-            type="button"
-            class="plain"
-            aria-disabled=${dirty.length === 0 ? 'true' : 'false'}
-            @click=${() => session.revert()}
-          >
-            ${say('discardAll')}
-          </button>
-        </span>
-        <button
-          type="submit"
-          form="fields"
-          class="primary"
-          aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}
-        >
-          ${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}
-        </button>
-      </div>
+    <div class="columns">
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, onChange: session.onChange, ...session.acts(order) }))}</div>
+      <aside aria-label=${say('atWork')}>
+        ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
+        ${boardView(session)}
+        ${draftsView(session)}
+      </aside>
+      <form id="fields" novalidate aria-label=${say('edition')} @submit=${(event: Event) => {
+        event.preventDefault()
+        session.save()
+      }}>
+        <h2 class="spoken">${say('fields')}</h2>
+        <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
+        ${
+          fixed.length === 0
+            ? nothing
+            : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed" tabindex="-1">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`
+        }
+      </form>
+    </div>
+    <div class="savebar">
+      ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
+      <span class="choices">
+        <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
+        <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>
+        <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>${say('discardAll')}</button>
+      </span>
+      <button type="submit" form="fields" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
+    </div>
     </div>`
 
   function boardView({ isLive, board, labelOf }: Session): TemplateResult {
@@ -246,32 +184,19 @@ function content(session: Session, context: EditionContext): TemplateResult {
       const { id, language } = partsOf(lock)
       const ofLanguage = language === undefined ? '' : ` (${language})`
       if (lock.entityType === own.type && id === own.id) return labelOf(lock.fieldName) + ofLanguage
-      return html`<bdi>${titleOf(items.find((item) => idOf(item) === id))}</bdi>:
-        ${lock.fieldName}${ofLanguage}`
+      return html`<bdi>${titleOf(items.find((item) => idOf(item) === id))}</bdi>: ${lock.fieldName}${ofLanguage}`
     }
     return html`<section aria-labelledby="board">
-      <h2 id="board" tabindex="-1">
-        ${icon('users')}${say('lockBoard')}
-        <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span>
-      </h2>
+      <h2 id="board" tabindex="-1">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
       ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
-      <ul class="board">
-        ${board.map(
-          (lock) =>
-            html` <li>
-              ${avatar(lock.userData)}<span
-                ><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b>
-                ${where(lock)}<small>${since(lock, Date.now())}</small></span
-              >
-            </li>`
-        )}
+      <ul class="board">${board.map(
+        (lock) => html`
+        <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock, Date.now())}</small></span></li>`
+      )}
       </ul>
-      <p class="quiet lookers">
-        ${isLive ? lookersView(session.presence.besides(board)) : nothing}
-      </p>
+      <p class="quiet lookers">${isLive ? lookersView(session.presence.besides(board)) : nothing}</p>
       ${windows.isElsewhere(session.id) ? html`<p class="quiet">${say('elsewhere')}</p>` : nothing}
-      ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}
-    </section>`
+      ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}</section>`
   }
 }
 

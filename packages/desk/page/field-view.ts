@@ -36,36 +36,24 @@ export function fieldView(
     ? editorDoor(field, { language, onChange: acts.onChange, undo: acts.undo, redo: acts.redo })
     : undefined
   const state = holder || field.whyForbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
-  return html` <div
-    class="field kind-${kind} ${state}"
-    data-field=${name}
-    @keydown=${(event: KeyboardEvent) => {
+  return html`
+    <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(
+      event: KeyboardEvent
+    ) => {
       if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field)
-    }}
-  >
-    <div class="label">
-      <label id="label-${name}" for="field-${name}"
-        >${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}${isRequired ? html` <small>${say('isRequired')}</small>` : nothing}</label
-      >${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}
-    </div>
-    ${help === undefined ? nothing : html`<p class="quiet" id="help-${name}"><small dir="auto">${help}</small></p>`}
-    ${door?.element ?? control(field, types, language)}
-    ${
-      door
-        ? html`<button
-              type="button"
-              class="small plain"
-              aria-pressed=${door.isOpen ? 'true' : 'false'}
-              @click=${door.toggle}
-            >
-              ${say('formatted')}<span class="spoken">${say('ofField', { label })}</span>
-            </button>
-            ${door.isMissing || door.reason !== undefined ? html`<p class="quiet" role="note">${door.reason ?? say('editorNotLoaded')}</p>` : nothing}`
-        : nothing
-    }
-    ${previewView(field, acts, language)}
-    <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
-  </div>`
+    }}>
+      <div class="label"><label id="label-${name}" for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}${isRequired ? html` <small>${say('isRequired')}</small>` : nothing}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
+      ${help === undefined ? nothing : html`<p class="quiet" id="help-${name}"><small dir="auto">${help}</small></p>`}
+      ${door?.element ?? control(field, types, language)}
+      ${
+        door
+          ? html`<button type="button" class="small plain" aria-pressed=${door.isOpen ? 'true' : 'false'} @click=${door.toggle}>${say('formatted')}<span class="spoken">${say('ofField', { label })}</span></button>
+        ${door.isMissing || door.reason !== undefined ? html`<p class="quiet" role="note">${door.reason ?? say('editorNotLoaded')}</p>` : nothing}`
+          : nothing
+      }
+      ${previewView(field, acts, language)}
+      <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
+    </div>`
 }
 
 function control(field: Field, types: Named[], language: string | undefined): TemplateResult {
@@ -82,47 +70,18 @@ function control(field: Field, types: Named[], language: string | undefined): Te
   const isLocked = holder !== undefined || field.whyForbidden !== undefined
   switch (kind) {
     case 'flag':
-      return html`<input
-        id=${id}
-        type="checkbox"
-        role="switch"
-        .checked=${live(text === 'true')}
-        ?disabled=${isLocked}
-        aria-invalid=${ariaInvalid}
-        aria-describedby=${describedBy}
-        @focus=${field.focus}
-        @blur=${field.blur}
-        @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}
-      />`
+      return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
+      @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
     case 'choice':
-      return html`<select
-        id=${id}
-        ?disabled=${isLocked}
-        aria-invalid=${ariaInvalid}
-        aria-describedby=${describedBy}
-        @focus=${field.focus}
-        @blur=${field.blur}
-        @change=${on}
-      >
-        ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
-        ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
-        ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
-      </select>`
+      return html`<select id=${id} ?disabled=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @focus=${field.focus} @blur=${field.blur} @change=${on}>
+      ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
+      ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
+      ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
+    </select>`
     case 'text':
     case 'lines':
-      return html`<textarea
-        id=${id}
-        dir="auto"
-        lang=${language ?? nothing}
-        rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))}
-        .value=${live(text)}
-        ?readonly=${isLocked}
-        aria-invalid=${ariaInvalid}
-        aria-describedby=${describedBy}
-        @focus=${field.focus}
-        @blur=${field.blur}
-        @input=${on}
-      ></textarea>`
+      return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
+      @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
     default:
       return boxesView({
         id,
@@ -161,53 +120,28 @@ export function notes(field: Field, acts?: FieldActs): View {
         ? say('nothing')
         : say('quoted', { text: text.length > 160 ? `${beginning(text, 160)}…` : text })
   const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
-  return html` ${
-    holder
-      ? html`<p class="note who">
-          ${avatar(holder.userData)}<span
-            >${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span
-          >
-          <button type="button" class="small" @click=${() => takeOver(field)}>
-            ${icon('arrow-right-left')}${say('takeOver')}<span class="spoken"
-              >${say('ofField', { label })}</span
-            >
-          </button>
-        </p>`
-      : isHeld
-        ? html`<p class="note mine">
-            ${icon('lock')}<span
-              >${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span
-            >
-          </p>`
+  return html`
+    ${
+      holder
+        ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span>
+          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
+        : isHeld
+          ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>`
+          : nothing
+    }
+    ${acts ? petitionsView(field, acts) : nothing}
+    ${
+      offer !== undefined && !holder
+        ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quote(offer)}</bdi>` })}</span>
+          <span class="choices"><button type="button" class="small" @click=${() => (acts ? acts.restoreOffer(field) : field.restore(offer))}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
+          <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span>${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
         : nothing
-  }
-  ${acts ? petitionsView(field, acts) : nothing}
-  ${
-    offer !== undefined && !holder
-      ? html`<div class="note offer">
-          <span>${sayWith('youHadTyped', { text: html`<bdi>${quote(offer)}</bdi>` })}</span>
-          <span class="choices"
-            ><button
-              type="button"
-              class="small"
-              @click=${() => (acts ? acts.restoreOffer(field) : field.restore(offer))}
-            >
-              ${icon('undo-2')}${say('restore')}<span class="spoken"
-                >${say('ofField', { label })}</span
-              >
-            </button>
-            <button type="button" class="small plain" @click=${field.discardOffer}>
-              ${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span>
-            </button></span
-          >${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}
-        </div>`
-      : nothing
-  }
-  ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quote(theirs), acts?.choiceOf(field, theirs)) : nothing}
-  ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
-  ${whyForbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${whyForbidden}</span></p>`}
-  ${problems.filter((problem) => problem !== whyForbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
-  ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
+    }
+    ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quote(theirs), acts?.choiceOf(field, theirs)) : nothing}
+    ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
+    ${whyForbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${whyForbidden}</span></p>`}
+    ${problems.filter((problem) => problem !== whyForbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
+    ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
 }
 
 /** What somebody else has saved, as what differs from one's own text. With several changes an editor may take some. */
@@ -219,24 +153,10 @@ function conflictView(
 ): TemplateResult {
   const { label } = field.shape
   const isMixed = choice !== undefined && choice.text !== theirs
-  return html`<div class="note conflict">
-    <span>${sayWith('colleagueSaved', { text: html`<bdi>${quotation}</bdi>` })}</span>
-    <span class="choices"
-      ><button type="button" class="small" @click=${() => field.decide('mine')}>
-        ${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span>
-      </button>
-      <button
-        type="button"
-        class="small"
-        @click=${() => field.decide(isMixed ? { text: choice.text } : 'theirs')}
-      >
-        ${say(isMixed ? 'takeChosen' : 'takeTheirs')}<span class="spoken"
-          >${say('ofLabel', { label })}</span
-        >
-      </button></span
-    >
-    ${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}
-  </div>`
+  return html`<div class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quotation}</bdi>` })}</span>
+    <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span></button>
+    <button type="button" class="small" @click=${() => field.decide(isMixed ? { text: choice.text } : 'theirs')}>${say(isMixed ? 'takeChosen' : 'takeTheirs')}<span class="spoken">${say('ofLabel', { label })}</span></button></span>
+    ${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
 }
 
 /**

@@ -37,41 +37,13 @@ export function finderView(finder: Finder, context: FinderContext): TemplateResu
   return html`<section aria-labelledby="finder" class="finder">
     <h2 id="finder">${icon('plus')}${say('addArticles')}</h2>
     <div class="ask">
-      ${
-        finder.lists.length < 2
-          ? nothing
-          : html`<label
-              >${say('list')}<select
-                @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}
-              >
-                ${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}
-              </select></label
-            >`
-      }
-      <label class="wide"
-        >${say('searchArticles')}<span class="with-icon"
-          >${icon('search')}<input
-            id="find"
-            type="search"
-            autocomplete="off"
-            aria-keyshortcuts="/"
-            @focus=${finder.open}
-            @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)}
-            @keydown=${addFirst} /></span
-      ></label>
-      <label
-        >${say('atPlace')}<input
-          type="number"
-          min="1"
-          max=${places}
-          placeholder=${say('end')}
-          .value=${live(finder.place === undefined ? '' : String(finder.place))}
-          @keydown=${addFirst}
-          @input=${(event: Event) => {
-            const { valueAsNumber: place } = event.target as HTMLInputElement
-            finder.putAt(Number.isNaN(place) ? undefined : place)
-          }}
-      /></label>
+      ${finder.lists.length < 2 ? nothing : html`<label>${say('list')}<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
+      <label class="wide">${say('searchArticles')}<span class="with-icon">${icon('search')}<input id="find" type="search" autocomplete="off" aria-keyshortcuts="/" @focus=${finder.open} @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)} @keydown=${addFirst}></span></label>
+      <label>${say('atPlace')}<input type="number" min="1" max=${places} placeholder=${say('end')} .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
+        @input=${(event: Event) => {
+          const { valueAsNumber: place } = event.target as HTMLInputElement
+          finder.putAt(Number.isNaN(place) ? undefined : place)
+        }}></label>
     </div>
     ${finder.failure ? notice('bad', reasonOf(finder.failure)) : nothing}
     ${
@@ -81,9 +53,7 @@ export function finderView(finder: Finder, context: FinderContext): TemplateResu
           ? html`<p class="quiet">${say('noArticlesMatch')}</p>`
           : nothing
     }
-    <ul class="found" aria-label=${say('articlesFound')}>
-      ${repeat(finder.results ?? [], uuidOf, (result) => resultRow(result, finder, context))}
-    </ul>
+    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.results ?? [], uuidOf, (result) => resultRow(result, finder, context))}</ul>
   </section>`
 }
 
@@ -101,31 +71,15 @@ function resultRow(
   const { item, title, isPublished, image, section, placed, locks } = result
   const place = placeIn(order, item)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
-  return html`<li
-    draggable=${place === undefined ? 'true' : 'false'}
-    @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)}
-    @dragend=${endDrag}
-  >
+  return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
     ${hasImages || image !== undefined ? picture(image) : nothing}
-    <div class="what">
-      <b dir="auto">${title}</b
-      >${hasSections ? html`<small class="section" dir="auto">${section}</small>` : nothing}
-      <p class="meta">
-        ${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+    <div class="what"><b dir="auto">${title}</b>${hasSections ? html`<small class="section" dir="auto">${section}</small>` : nothing}
+      <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
         ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)} dir="auto">${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
-        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}
-      </p>
-    </div>
+        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${
       place === undefined
-        ? html`<button
-            type="button"
-            class="small"
-            aria-label=${say('addTitle', { title })}
-            @click=${() => add(result)}
-          >
-            ${say('add')}
-          </button>`
+        ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(result)}>${say('add')}</button>`
         : html`<small class="there">${say('placeNumber', { place })}</small>`
     }
   </li>`

@@ -351,80 +351,44 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
     if (stateNow === state) return
     state = stateNow
     render(
-      html`<div
-          role="toolbar"
-          aria-label=${sayHere('toolbar', { label })}
-          aria-controls="field-${name}"
-          @keydown=${onToolKey}
-        >
-          <select
-            data-tool
-            aria-label=${sayHere('style')}
-            tabindex=${tool === 0 ? '0' : '-1'}
-            ?disabled=${isLocked}
-            @focus=${() => {
-              tool = 0
-            }}
-            @change=${(event: Event) => run(style(Number((event.target as HTMLSelectElement).value)))}
-          >
-            ${(LEVELS.includes(level) ? LEVELS : [...LEVELS, level]).map((one) => html`<option value=${one} .selected=${live(one === level)}>${one === 0 ? sayHere('paragraph') : sayHere('heading', { level: one })}</option>`)}
-          </select>
-          ${buttons.map(
-            ([key, sign, act, isOn, isOff = false], index) =>
-              html`<button
-                type="button"
-                data-tool
-                aria-label=${sayHere(key)}
-                title=${sayHere(key)}
-                tabindex=${tool === index + 1 ? '0' : '-1'}
-                aria-pressed=${isOn === undefined ? nothing : String(isOn)}
-                aria-disabled=${String(isLocked || isOff)}
-                @mousedown=${(event: Event) => event.preventDefault()}
-                @focus=${() => {
-                  tool = index + 1
-                }}
-                @click=${act}
-              >
-                <span class="tool-${key}" data-sign=${sign}></span>
-              </button>`
-          )}
-        </div>
-        ${
-          address === undefined
-            ? nothing
-            : html`<div class="address" @keydown=${answered}>
-                <input
-                  type="text"
-                  inputmode="url"
-                  autocomplete="off"
-                  aria-label=${sayHere('address')}
-                  .value=${live(address)}
-                  aria-invalid=${String(isWrong)}
-                  @input=${(event: Event) => {
-                    address = (event.target as HTMLInputElement).value
-                  }}
-                />
-                <button type="button" class="small" @click=${applyAddress}>
-                  ${sayHere('setLink')}
-                </button>
-                ${
-                  links.length === 0
-                    ? nothing
-                    : html`<button
-                        type="button"
-                        class="small plain"
-                        @click=${() => {
-                          setLink('')(view.state, view.dispatch)
-                          closeAddress()
-                        }}
-                      >
-                        ${sayHere('removeLink')}
-                      </button>`
-                }
-                ${isWrong ? html`<p class="note problem" role="alert">${sayHere('wrongAddress')}</p>` : nothing}
-              </div>`
-        }
-        <p class="spoken" id="keys-${name}">${sayHere('keys')}</p>`,
+      html`<div role="toolbar" aria-label=${sayHere('toolbar', { label })} aria-controls="field-${name}" @keydown=${onToolKey}>
+      <select data-tool aria-label=${sayHere('style')} tabindex=${tool === 0 ? '0' : '-1'} ?disabled=${isLocked} @focus=${() => {
+        tool = 0
+      }} @change=${(event: Event) => run(style(Number((event.target as HTMLSelectElement).value)))}>
+        ${(LEVELS.includes(level) ? LEVELS : [...LEVELS, level]).map((one) => html`<option value=${one} .selected=${live(one === level)}>${one === 0 ? sayHere('paragraph') : sayHere('heading', { level: one })}</option>`)}
+      </select>
+      ${buttons.map(
+        (
+          [key, sign, act, isOn, isOff = false],
+          index
+        ) => html`<button type="button" data-tool aria-label=${sayHere(key)} title=${sayHere(key)} tabindex=${tool === index + 1 ? '0' : '-1'} aria-pressed=${isOn === undefined ? nothing : String(isOn)} aria-disabled=${String(isLocked || isOff)}
+        @mousedown=${(event: Event) => event.preventDefault()} @focus=${() => {
+          tool = index + 1
+        }} @click=${act}><span class="tool-${key}" data-sign=${sign}></span></button>`
+      )}
+    </div>
+    ${
+      address === undefined
+        ? nothing
+        : html`<div class="address" @keydown=${answered}>
+      <input type="text" inputmode="url" autocomplete="off" aria-label=${sayHere('address')} .value=${live(address)} aria-invalid=${String(isWrong)} @input=${(
+        event: Event
+      ) => {
+        address = (event.target as HTMLInputElement).value
+      }}>
+      <button type="button" class="small" @click=${applyAddress}>${sayHere('setLink')}</button>
+      ${
+        links.length === 0
+          ? nothing
+          : html`<button type="button" class="small plain" @click=${() => {
+              setLink('')(view.state, view.dispatch)
+              closeAddress()
+            }}>${sayHere('removeLink')}</button>`
+      }
+      ${isWrong ? html`<p class="note problem" role="alert">${sayHere('wrongAddress')}</p>` : nothing}
+    </div>`
+    }
+    <p class="spoken" id="keys-${name}">${sayHere('keys')}</p>`,
       tools
     )
   }

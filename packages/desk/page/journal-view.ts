@@ -28,17 +28,9 @@ export function createJournalPanel(deps: JournalDeps): JournalPanel {
     load: journal.load,
     refresh: journal.refresh,
     end: journal.end,
-    view: (context, close) =>
-      html` <button
-          type="button"
-          class="icon-only close"
-          aria-label=${sayHere('close')}
-          title=${sayHere('close')}
-          @click=${close}
-        >
-          ${icon('x')}
-        </button>
-        ${journalView(journal, context)}`
+    view: (context, close) => html`
+      <button type="button" class="icon-only close" aria-label=${sayHere('close')} title=${sayHere('close')} @click=${close}>${icon('x')}</button>
+      ${journalView(journal, context)}`
   }
 }
 
@@ -46,15 +38,14 @@ function journalView(journal: Journal, context: JournalContext): View {
   const { entries, failure, hasOlder, limit } = journal
   if (failure?.status === 404) return html`<p>${sayHere('isOff')}</p>`
   if (failure?.status === 403) return html`<p>${sayHere('notYours')}</p>`
-  return html` ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${journal.load}>${say('tryAgain')}</button>`) : nothing}
+  return html`
+    ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${journal.load}>${say('tryAgain')}</button>`) : nothing}
     ${entries === undefined ? (failure ? nothing : html`<p class="quiet">${say('lookingAtHistory')}</p>`) : entries.length === 0 ? html`<p class="quiet">${sayHere('nothingKept')}</p>` : nothing}
-    <ol class="entries">
-      ${repeat(
-        entries ?? [],
-        ({ id }) => id,
-        (entry) => entryView(journal, context, entry)
-      )}
-    </ol>
+    <ol class="entries">${repeat(
+      entries ?? [],
+      ({ id }) => id,
+      (entry) => entryView(journal, context, entry)
+    )}</ol>
     ${entries !== undefined && hasOlder ? html`<button type="button" @click=${older}>${sayHere('older')}</button>` : nothing}
     ${entries !== undefined && limit !== undefined ? html`<p class="quiet">${sayHere('endsHere', { count: limit })}</p>` : nothing}`
 
@@ -75,20 +66,13 @@ function entryView(journal: Journal, context: JournalContext, entry: JournalEntr
   const { id, kind, fields, outcome, moreFields } = entry
   const names = kind === 'takeover' ? [] : Object.keys(fields)
   const list = () =>
-    html`<ul>
-      ${repeat(
-        names,
-        (name) => name,
-        (name) => fieldOfEntry(journal, context, entry, name)
-      )}
-    </ul>`
+    html`<ul>${repeat(
+      names,
+      (name) => name,
+      (name) => fieldOfEntry(journal, context, entry, name)
+    )}</ul>`
   return html`<li data-entry=${id}>
-    <h3 tabindex="-1">
-      ${kind === 'outside' ? nothing : authorOf(context, entry.by)}<span
-        >${kindOf(context, entry)}</span
-      >
-      <time datetime=${entry.at}>${timeOf(entry.at)}</time>
-    </h3>
+    <h3 tabindex="-1">${kind === 'outside' ? nothing : authorOf(context, entry.by)}<span>${kindOf(context, entry)}</span> <time datetime=${entry.at}>${timeOf(entry.at)}</time></h3>
     ${kind === 'outside' ? html`<p>${wordsOfOutside(entry)}</p>` : nothing}
     ${outcome === 'saved' ? nothing : html`<p class="note problem">${icon('triangle-alert')}<span>${sayHere(outcome)}</span></p>`}
     ${names.length > MANY ? html`<button type="button" class="small plain" aria-expanded=${journal.isOpened(entry) ? 'true' : 'false'} @click=${() => journal.turn(entry)}>${sayHere('fields', { count: names.length })}<span class="spoken">${say('inParentheses', { text: timeOf(entry.at) })}</span></button>` : nothing}
@@ -147,9 +131,7 @@ function fieldOfEntry(
     ${leftOut.includes('before') ? html`<p class="quiet">${sayHere('tooLargeBefore')}</p>` : nothing}
     ${leftOut.includes('after') ? html`<p class="quiet">${sayHere('tooLargeAfter')}</p>` : nothing}
     ${leftOut.length > 0 ? nothing : difference(journal, context, entry, name)}
-    <span class="choices"
-      >${journal.sidesOf(entry, name).map((side) => html`<button type="button" class="small" data-side=${side} aria-expanded=${isAsked && wish.side === side ? 'true' : 'false'} @click=${(event: Event) => ask(event, side)}>${icon('undo-2')}${sayHere(words[side])}<span class="spoken">${say('inParentheses', { text: `${labelOf(name)}, ${timeOf(entry.at)}` })}</span></button>`)}</span
-    >
+    <span class="choices">${journal.sidesOf(entry, name).map((side) => html`<button type="button" class="small" data-side=${side} aria-expanded=${isAsked && wish.side === side ? 'true' : 'false'} @click=${(event: Event) => ask(event, side)}>${icon('undo-2')}${sayHere(words[side])}<span class="spoken">${say('inParentheses', { text: `${labelOf(name)}, ${timeOf(entry.at)}` })}</span></button>`)}</span>
     ${isAsked ? question(journal, context) : nothing}
   </li>`
 
@@ -199,34 +181,21 @@ function question(journal: Journal, { labelOf, fieldOf }: JournalContext): Templ
     journal.cancel()
     button()?.focus()
   }
-  return html`<div
-    class="question"
-    role="group"
-    aria-label=${sayHere('ask', { label })}
-    @keydown=${(event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return
-      event.stopPropagation()
-      cancel()
-    }}
-  >
-    <p>
-      <b>${sayHere('ask', { label })}</b>
-      ${isHeld ? say('takeOverFirst', { label }) : sayHere(field?.shape.kind === 'order' ? 'replacesOrder' : 'replaces')}${field?.isDirty ? ` ${sayHere('unsaved')}` : nothing}
-    </p>
+  return html`<div class="question" role="group" aria-label=${sayHere('ask', { label })} @keydown=${(
+    event: KeyboardEvent
+  ) => {
+    if (event.key !== 'Escape') return
+    event.stopPropagation()
+    cancel()
+  }}>
+    <p><b>${sayHere('ask', { label })}</b> ${isHeld ? say('takeOverFirst', { label }) : sayHere(field?.shape.kind === 'order' ? 'replacesOrder' : 'replaces')}${field?.isDirty ? ` ${sayHere('unsaved')}` : nothing}</p>
     ${journal.problem === undefined ? nothing : notice('bad', journal.problem)}
     <span class="choices">
-      <button
-        type="button"
-        class="primary"
-        aria-disabled=${isOff ? 'true' : 'false'}
-        @click=${async () => {
-          if (isOff) return
-          await journal.putBack()
-          if (!journal.wish) headingOf(entry.id)?.focus()
-        }}
-      >
-        ${sayHere('putNow')}
-      </button>
+      <button type="button" class="primary" aria-disabled=${isOff ? 'true' : 'false'} @click=${async () => {
+        if (isOff) return
+        await journal.putBack()
+        if (!journal.wish) headingOf(entry.id)?.focus()
+      }}>${sayHere('putNow')}</button>
       <button type="button" class="plain" @click=${cancel}>${say('cancel')}</button>
     </span>
   </div>`

@@ -18,18 +18,11 @@ const ID = 'keys'
 
 /** The list of keys, and the button that opens it. */
 export function keysView(): TemplateResult {
-  return html` <button type="button" class="small plain" @click=${showKeys}>${say('keys')}</button>
+  return html`
+    <button type="button" class="small plain" @click=${showKeys}>${say('keys')}</button>
     <dialog id=${ID} aria-labelledby="keys-title">
       <h2 id="keys-title">${say('keys')}</h2>
-      <dl>
-        ${KEYS.map(
-          ([keys, what]) =>
-            html`<div>
-              <dt><kbd>${keys}</kbd></dt>
-              <dd>${say(what)}</dd>
-            </div>`
-        )}
-      </dl>
+      <dl>${KEYS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${say(what)}</dd></div>`)}</dl>
       <form method="dialog"><button>${say('close')}</button></form>
     </dialog>`
 }

@@ -117,25 +117,19 @@ function announce(text: string): void {
 
 function page(): TemplateResult {
   const { user } = here
-  return html` ${icons}
-    <a
-      class="skip"
-      href="#main"
-      @click=${(event: Event) => {
-        event.preventDefault()
-        focusHeading()
-      }}
-      >${say('toContent')}</a
-    >
+  return html`
+    ${icons}
+    <a class="skip" href="#main" @click=${(event: Event) => {
+      event.preventDefault()
+      focusHeading()
+    }}>${say('toContent')}</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
       ${settings.model.timeZone === undefined ? nothing : html`<small>${say('timesOf', { zone: settings.model.timeZone })}</small>`}
       ${keysView()}
       ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>${sayWith('youAre', { name: html`<b dir="auto">${nameOf(user)}</b>` })}</span>${here.auth === 'none' ? html`<a href=${location.pathname}>${say('changeSeat')}</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>${say('signOut')}</button>` : nothing}</p>` : nothing}
     </header>
-    <main id="main">
-      ${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}
-    </main>`
+    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
 }
 
 /** The content of the page. Without a user, or where somebody else is signed in, it says only that. */

@@ -23,50 +23,26 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
     (sum, name) => sum + (before?.[name]?.length ?? 0),
     0
   )
-  return html` <nav class="crumbs" aria-label=${say('whereYouAre')}>
-      <a href="#/">${icon('arrow-left')}${say('allEditions')}</a>
-    </nav>
+  return html`
+    <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
     <h1 tabindex="-1">${say('newEdition')}</h1>
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${maker.load}>${say('tryAgain')}</button>`) : nothing}
     ${isReading && inputs.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
     ${
       inputs.length === 0
         ? nothing
-        : html`<div class="columns">
-            <form
-              class="maker"
-              novalidate
-              aria-label=${say('newEdition')}
-              @submit=${(event: Event) => {
-                event.preventDefault()
-                make()
-              }}
-            >
-              ${
-                bundles.length < 2
-                  ? nothing
-                  : html`<div class="field">
-                      <div class="label"><label for="new-bundle">${say('bundle')}</label></div>
-                      <select
-                        id="new-bundle"
-                        @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}
-                      >
-                        ${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}
-                      </select>
-                    </div>`
-              }
-              ${inputs.map((input) => row(input))}
-              ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)} /> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
-              ${reason === undefined ? nothing : notice('bad', reason)}
-              <p class="choices">
-                <button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>
-                  ${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}
-                </button>
-                <button type="button" @click=${cancel}>${say('cancel')}</button>
-              </p>
-            </form>
-            ${maker.drafts.length === 0 ? nothing : html`<aside>${keptDraftsView({ drafts: maker.drafts, labelOf: maker.labelOf, restore, discard: maker.discard })}</aside>`}
-          </div>`
+        : html`<div class="columns"><form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(
+            event: Event
+          ) => {
+            event.preventDefault()
+            make()
+          }}>
+        ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
+        ${inputs.map((input) => row(input))}
+        ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
+        ${reason === undefined ? nothing : notice('bad', reason)}
+        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
+      </form>${maker.drafts.length === 0 ? nothing : html`<aside>${keptDraftsView({ drafts: maker.drafts, labelOf: maker.labelOf, restore, discard: maker.discard })}</aside>`}</div>`
     }`
 
   function restore(draft: EditorDraft): void {
@@ -97,24 +73,13 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
     const on = (event: Event) => maker.type(input, (event.target as HTMLInputElement).value)
     const ariaInvalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
-      <div class="label">
-        <label for=${id}
-          >${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label
-        >
-      </div>
+      <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${
         kind === 'choice'
-          ? html`<select
-              id=${id}
-              aria-required="true"
-              aria-invalid=${ariaInvalid}
-              aria-describedby=${describedBy}
-              @change=${on}
-            >
-              ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
-              ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
-            </select>`
+          ? html`<select id=${id} aria-required="true" aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @change=${on}>
+          ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
+          ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
           : boxesView({
               id,
               shape: input.shape,
@@ -125,9 +90,7 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
               type: (text) => maker.type(input, text)
             })
       }
-      <div class="notes" id="notes-${id}">
-        ${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
-      </div>
+      <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
     </div>`
   }
 }

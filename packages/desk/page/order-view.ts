@@ -42,45 +42,31 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
     holder
   } = field
   const rows = [...tokensOf(order.items)]
-  return html` <section
-    class="order field ${holder ? 'is-locked' : ''}"
-    data-field=${name}
-    aria-labelledby="order-${name}"
-  >
-    <h2 id="order-${name}">
-      ${label}<small class="state"
-        >${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small
-      >
-    </h2>
-    <div class="notes" tabindex="-1">${notes(field)}</div>
-    <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
-      ${repeat(
-        rows,
-        ([token]) => token,
-        ([token, item], index) => row(field, order, context, item, token, index, rows.length)
-      )}
-    </ol>
-    ${
-      rows.length > 0
-        ? nothing
-        : html`<p
-            class="invitation"
-            @dragover=${allow(field)}
-            @drop=${onDrop(field, context, () => 0)}
-          >
-            ${sayWith('noArticlesYet', {
-              link: html`<a
-                href="#find"
-                @click=${(event: Event) => {
+  return html`
+    <section class="order field ${holder ? 'is-locked' : ''}" data-field=${name} aria-labelledby="order-${name}">
+      <h2 id="order-${name}">${label}<small class="state">${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small></h2>
+      <div class="notes" tabindex="-1">${notes(field)}</div>
+      <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
+        ${repeat(
+          rows,
+          ([token]) => token,
+          ([token, item], index) => row(field, order, context, item, token, index, rows.length)
+        )}
+      </ol>
+      ${
+        rows.length > 0
+          ? nothing
+          : html`<p class="invitation" @dragover=${allow(field)} @drop=${onDrop(field, context, () => 0)}>${sayWith(
+              'noArticlesYet',
+              {
+                link: html`<a href="#find" @click=${(event: Event) => {
                   event.preventDefault()
                   goToFinder()
-                }}
-                >${say('findFirst')}</a
-              >`
-            })}
-          </p>`
-    }
-  </section>`
+                }}>${say('findFirst')}</a>`
+              }
+            )}</p>`
+      }
+    </section>`
 }
 
 /** Puts the focus into the search for articles. */
@@ -176,105 +162,67 @@ function row(
   const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
   const button = (to: 'up' | 'down', arrow: string, step: number) => {
     const isUseless = isLocked || index + step < 0 || index + step >= length
-    return html`<button
-      type="button"
-      class="icon-only"
-      data-to=${to}
-      aria-disabled=${isUseless ? 'true' : 'false'}
-      aria-label=${say(to === 'up' ? 'moveUp' : 'moveDown', { title })}
+    return html`<button type="button" class="icon-only" data-to=${to} aria-disabled=${isUseless ? 'true' : 'false'} aria-label=${say(to === 'up' ? 'moveUp' : 'moveDown', { title })}
       @click=${(event: Event) => {
         if (!isUseless) move(indexNow() + step, listOf(event), to)
-      }}
-    >
-      ${icon(arrow)}
-    </button>`
+      }}>${icon(arrow)}</button>`
   }
-  return html` <li
-    data-token=${token}
-    draggable=${isLocked ? 'false' : 'true'}
-    @keydown=${(event: KeyboardEvent) => {
-      const isTyping = (event.target as Element).matches('input')
-      if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
-      if (
-        /^[1-9]$/.test(event.key) &&
-        !isLocked &&
-        !isTyping &&
-        !event.ctrlKey &&
-        !event.metaKey &&
-        !event.altKey
-      ) {
+  return html`
+    <li data-token=${token} draggable=${isLocked ? 'false' : 'true'}
+      @keydown=${(event: KeyboardEvent) => {
+        const isTyping = (event.target as Element).matches('input')
+        if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
+        if (
+          /^[1-9]$/.test(event.key) &&
+          !isLocked &&
+          !isTyping &&
+          !event.ctrlKey &&
+          !event.metaKey &&
+          !event.altKey
+        ) {
+          event.preventDefault()
+          return askPlace(event.currentTarget as Element, event.key)
+        }
+        const step = event.altKey
+          ? { ArrowUp: -1, ArrowDown: 1, Home: -length, End: length }[event.key]
+          : undefined
+        if (step === undefined) return
         event.preventDefault()
-        return askPlace(event.currentTarget as Element, event.key)
-      }
-      const step = event.altKey
-        ? { ArrowUp: -1, ArrowDown: 1, Home: -length, End: length }[event.key]
-        : undefined
-      if (step === undefined) return
-      event.preventDefault()
-      const to = Math.max(0, Math.min(length - 1, index + step))
-      if (!isLocked && to !== index) {
-        move(to, listOf(event), (event.target as HTMLElement).dataset['to'] ?? 'up')
-      }
-    }}
-    @dragstart=${(event: DragEvent) => startDrag(event, { order: field.shape.name, token }, title)}
-    @dragover=${allow(field)}
-    @dragenter=${(event: DragEvent) => {
-      if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target')
-    }}
-    @dragleave=${(event: DragEvent) => {
-      if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) {
-        ;(event.currentTarget as Element).classList.remove('is-target')
-      }
-    }}
-    @drop=${onDrop(field, context, indexNow, index === length - 1)}
-    @dragend=${endDrag}
-  >
-    <span class="grip">${icon('grip-vertical')}</span>${
-      isPlaced
-        ? html`<input
-            class="place"
-            type="text"
-            inputmode="numeric"
-            autocomplete="off"
-            value=${placed.get(order)!.digit || String(index + 1)}
-            aria-label=${say('newPlace', { title })}
-            @keydown=${placeTyped}
-            @blur=${placeLeft}
-          />`
-        : html`<button
-            type="button"
-            class="place"
-            aria-disabled=${isLocked ? 'true' : 'false'}
-            aria-label=${say('moveToPlace', { place: index + 1, title })}
-            @click=${(event: Event) => {
-              if (!isLocked) askPlace((event.currentTarget as Element).closest('li')!)
-            }}
-          >
-            ${index + 1}
-          </button>`
-    }
-    ${hasImages ? picture(imageOf(item)) : nothing}
-    <span class="what"
-      ><span class="title" dir="auto"
-        >${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span
-      >${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span
-    >
-    ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
-    <span class="people"
-      >${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span
-    >
-    ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button
-      type="button"
-      class="icon-only remove"
-      aria-disabled=${isLocked ? 'true' : 'false'}
-      aria-label=${say('removeTitle', { title })}
-      @click=${(event: Event) => {
-        if (!isLocked) remove(listOf(event))
+        const to = Math.max(0, Math.min(length - 1, index + step))
+        if (!isLocked && to !== index) {
+          move(to, listOf(event), (event.target as HTMLElement).dataset['to'] ?? 'up')
+        }
       }}
-    >
-      ${icon('x')}
-    </button>
-  </li>`
+      @dragstart=${(event: DragEvent) => startDrag(event, { order: field.shape.name, token }, title)}
+      @dragover=${allow(field)}
+      @dragenter=${(event: DragEvent) => {
+        if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target')
+      }}
+      @dragleave=${(event: DragEvent) => {
+        if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) {
+          ;(event.currentTarget as Element).classList.remove('is-target')
+        }
+      }}
+      @drop=${onDrop(field, context, indexNow, index === length - 1)}
+      @dragend=${endDrag}>
+      <span class="grip">${icon('grip-vertical')}</span>${
+        isPlaced
+          ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${placed.get(order)!.digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
+          : html`<button type="button" class="place" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('moveToPlace', { place: index + 1, title })} @click=${(
+              event: Event
+            ) => {
+              if (!isLocked) askPlace((event.currentTarget as Element).closest('li')!)
+            }}>${index + 1}</button>`
+      }
+      ${hasImages ? picture(imageOf(item)) : nothing}
+      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span>
+      ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+      <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span>
+      ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
+        @click=${(event: Event) => {
+          if (!isLocked) remove(listOf(event))
+        }}>${icon('x')}</button>
+    </li>`
 }
 
 function allow({ holder }: Field): (event: DragEvent) => void {

@@ -14,17 +14,7 @@ export interface PetitionActs {
 export function askView({ shape: { name, label } }: Field, { petitions }: PetitionActs): View {
   const since = petitions.since(name)
   // One button, so that the focus stays where it is.
-  return html`<span
-    >${since === undefined ? nothing : html`<small>${say('askedAt', { time: at(since, Date.now()) })}</small> `}<button
-      type="button"
-      class="small plain"
-      @click=${() => (since === undefined ? petitions.ask(name) : petitions.withdraw(name))}
-    >
-      ${say(since === undefined ? 'askForIt' : 'withdraw')}<span class="spoken"
-        >${say('ofField', { label })}</span
-      >
-    </button></span
-  >`
+  return html`<span>${since === undefined ? nothing : html`<small>${say('askedAt', { time: at(since, Date.now()) })}</small> `}<button type="button" class="small plain" @click=${() => (since === undefined ? petitions.ask(name) : petitions.withdraw(name))}>${say(since === undefined ? 'askForIt' : 'withdraw')}<span class="spoken">${say('ofField', { label })}</span></button></span>`
 }
 
 /** Who asks for a field that one has. */
@@ -37,25 +27,11 @@ export function petitionsView(field: Field, { petitions, handOver }: PetitionAct
   const spoken = (petition: IncomingPetition) =>
     html`<span class="spoken">${say('ofField', { label })}, ${nameOf(petition.userData)}</span>`
   return html`${petitions.of(name).map(
-    (petition) =>
-      html`<p class="note offer">
-        ${avatar(petition.userData)}<span
-          >${sayWith('asksForThis', { name: html`<b dir="auto">${nameOf(petition.userData)}</b>` })}</span
-        >
-        <span class="choices"
-          ><button type="button" class="small" @click=${() => handOver(field, petition)}>
-            ${say('handOver')}${spoken(petition)}
-          </button>
-          <button
-            type="button"
-            class="small plain"
-            @mousedown=${stay}
-            @click=${() => petitions.putOff(petition)}
-          >
-            ${say('inAMinute')}${spoken(petition)}
-          </button></span
-        >
-      </p>`
+    (
+      petition
+    ) => html`<p class="note offer">${avatar(petition.userData)}<span>${sayWith('asksForThis', { name: html`<b dir="auto">${nameOf(petition.userData)}</b>` })}</span>
+    <span class="choices"><button type="button" class="small" @click=${() => handOver(field, petition)}>${say('handOver')}${spoken(petition)}</button>
+    <button type="button" class="small plain" @mousedown=${stay} @click=${() => petitions.putOff(petition)}>${say('inAMinute')}${spoken(petition)}</button></span></p>`
   )}`
 }
 

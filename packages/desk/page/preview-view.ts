@@ -47,23 +47,11 @@ export function previewView(
     }, PAUSE_MS)
   }
   return html`<div class="preview">
-    <button
-      type="button"
-      class="small plain"
-      aria-expanded=${preview ? 'true' : 'false'}
-      @click=${() => {
-        if (!previews.delete(field)) previews.set(field, { source, frame: frame(source) })
-        onChange()
-      }}
-    >
-      ${icon('eye')}${say('preview')}<span class="spoken">${say('ofField', { label })}</span>
-    </button>
-    ${
-      preview
-        ? html`<p class="quiet">${say('previewExplained')}</p>
-            ${preview.frame}`
-        : nothing
-    }
+    <button type="button" class="small plain" aria-expanded=${preview ? 'true' : 'false'} @click=${() => {
+      if (!previews.delete(field)) previews.set(field, { source, frame: frame(source) })
+      onChange()
+    }}>${icon('eye')}${say('preview')}<span class="spoken">${say('ofField', { label })}</span></button>
+    ${preview ? html`<p class="quiet">${say('previewExplained')}</p>${preview.frame}` : nothing}
   </div>`
 }
 

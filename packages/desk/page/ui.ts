@@ -6,20 +6,12 @@ import { initials, nameOf, toneOf, type Somebody } from './words.ts'
 export type View = TemplateResult | typeof nothing
 
 export function icon(name: string): TemplateResult {
-  return html`<svg class="icon" aria-hidden="true" focusable="false">
-    <use href="#icon-${name}"></use>
-  </svg>`
+  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-${name}"></use></svg>`
 }
 
 /** Somebody's initials in a colour of their own; the name is for those who hear the page. */
 export function avatar(somebody: Somebody): TemplateResult {
-  return html`<span
-    class="avatar tone-${toneOf(somebody)}"
-    role="img"
-    aria-label=${nameOf(somebody)}
-    title=${nameOf(somebody)}
-    >${initials(somebody)}</span
-  >`
+  return html`<span class="avatar tone-${toneOf(somebody)}" role="img" aria-label=${nameOf(somebody)} title=${nameOf(somebody)}>${initials(somebody)}</span>`
 }
 
 /** A message that has to be seen; `bad` ones are told at once. */
@@ -28,11 +20,7 @@ export function notice(
   text: string,
   more: View = nothing
 ): TemplateResult {
-  return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>
-    ${icon(tone === 'good' ? 'check' : 'triangle-alert')}
-    <p>${text}</p>
-    ${more}
-  </div>`
+  return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>${icon(tone === 'good' ? 'check' : 'triangle-alert')}<p>${text}</p>${more}</div>`
 }
 
 /** Whether an edition is published; nothing where editions have no status. */
@@ -40,16 +28,12 @@ export function statusPill(edition: Edition, model: Model): View {
   const isOn = isPublished(edition, model)
   return isOn === undefined
     ? nothing
-    : html`<span class="pill ${isOn ? 'is-on' : ''}"
-        >${say(isOn ? 'published' : 'notPublished')}</span
-      >`
+    : html`<span class="pill ${isOn ? 'is-on' : ''}">${say(isOn ? 'published' : 'notPublished')}</span>`
 }
 
 /** The image of an article, in a box of one size that is empty where there is none. */
 export function picture(url: string | undefined): TemplateResult {
-  return html`<span class="picture"
-    >${url === undefined ? nothing : html`<img src=${url} alt="" width="40" height="40" loading="lazy" decoding="async" draggable="false" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')} />`}</span
-  >`
+  return html`<span class="picture">${url === undefined ? nothing : html`<img src=${url} alt="" width="40" height="40" loading="lazy" decoding="async" draggable="false" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}>`}</span>`
 }
 
 /** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */
@@ -62,18 +46,9 @@ export function cover(
     .flatMap((items) => items ?? [])
     .find((item) => 'alt' in item && typeof item['url'] === 'string')
   const title = valueOf(edition, label)
-  return html`<span class="cover is-${size}" aria-hidden="true"
-    ><span>${title}</span>${
-      image
-        ? html`<img
-            src=${String(image['url'])}
-            alt=""
-            loading="lazy"
-            decoding="async"
-            referrerpolicy="no-referrer"
-            @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}
-          />`
-        : ''
-    }</span
-  >`
+  return html`<span class="cover is-${size}" aria-hidden="true"><span>${title}</span>${
+    image
+      ? html`<img src=${String(image['url'])} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}>`
+      : ''
+  }</span>`
 }
