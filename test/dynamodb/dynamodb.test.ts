@@ -83,7 +83,7 @@ t.test('an error that is not an answer of the store fails too, its cause kept', 
 t.test('time limits and attempts are as set, and a caller can stop waiting', async (t) => {
   const engine = await startFakeEngine(t)
   engine.script = () => {}
-  const client = store(t, { endpoint: engine.endpoint, attemptMs: 50, attempts: 2 })
+  const client = store(t, { endpoint: engine.endpoint, attemptMs: 400, attempts: 2 })
   await t.rejects(client.send(get), { name: 'TimeoutError' })
   t.equal(engine.operations.splice(0).length, 2)
   const patient = store(t, { endpoint: engine.endpoint, attemptMs: 30_000 })
