@@ -112,7 +112,8 @@ t.test('a list has the bundles and the entity type that the content model says',
     cover: { entityType: 'file' },
     person: { entityType: 'user' },
     poem: { entityType: 'node', bundles: ['poem'] },
-    daily: { entityType: 'node' }
+    daily: { entityType: 'node' },
+    publisher_container: { entityType: 'node' }
   }
   const content = newspaper()
   content.entities.push({
@@ -147,6 +148,7 @@ t.test('a list has the bundles and the entity type that the content model says',
     'NOT_FOUND',
     'The CMS exposes nothing of the list "poem" through JSON:API'
   )
+  t.ok((await list('publisher_container')).body.data[0].field_publisher_edition_type, 'the entity type of editions has precedence too')
   t.ok((await list('daily')).body.data[0].field_key, 'a bundle of editions goes before a list')
 })
 
