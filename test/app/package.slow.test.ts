@@ -226,9 +226,12 @@ for (const [name, compiler] of Object.entries(compilers)) {
       skipLibCheck: true,
       preserveSymlinks: true
     }
+    let program: ts.Program | undefined
     const problems = (code: string, more = {}): string[] => {
       writeFileSync(path, code)
-      const program = compiler.createProgram([path], compiler.convertCompilerOptionsFromJson({ ...options, ...more }, project).options)
+      const { options: all } = compiler.convertCompilerOptionsFromJson({ ...options, ...more }, project)
+      // What the program before has parsed serves again.
+      program = compiler.createProgram([path], all, undefined, program)
       return compiler
         .getPreEmitDiagnostics(program)
         .map(

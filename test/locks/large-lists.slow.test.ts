@@ -22,13 +22,17 @@ t.test(`a hundred lists of 15 MB of locks at once do not end an instance with a 
     return answer.status
   }
   t.equal(await list(), 200)
-  const statuses = await Promise.all(Array.from({ length: 100 }, async () => list()))
-  // On a busy machine the store's own deadlines refuse all of them.
-  t.comment(`${statuses.filter((status) => status === 200).length} are answered`)
-  t.strictSame(
-    statuses.filter((status) => status !== 200 && status !== 503),
-    []
-  )
+  // On a busy machine the store's deadlines may refuse all of them at first. They ask again, as Retry-After says.
+  let answeredCount = 0
+  for (let round = 1; round <= 5 && answeredCount === 0; round++) {
+    const statuses = await Promise.all(Array.from({ length: 100 }, async () => list()))
+    answeredCount = statuses.filter((status) => status === 200).length
+    t.strictSame(
+      statuses.filter((status) => status !== 200 && status !== 503),
+      []
+    )
+  }
+  t.ok(answeredCount > 0, `${answeredCount} are answered`)
   t.equal(await list('/health/live'), 200, quoin.output().stderr.slice(0, 500))
   t.equal(await list(), 200, 'one alone is answered')
 })
