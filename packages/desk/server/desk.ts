@@ -209,43 +209,24 @@ function policyFor(cms: string, inlineHash: string): string {
   ].join('; ')
 }
 
+/** The members of the content model that the page has to know. */
+const MODEL_MEMBERS = [
+  'entityType',
+  'bundleEntityType',
+  'keys',
+  'fields',
+  'timestampFields',
+  'timeZone',
+  'fieldConfig',
+  'references',
+  'lists',
+  'closing',
+  'lockTypes',
+  'lockIds'
+] as const
+
 /** What the page has to know: how callers are known, where Drupal is, and the site's names. */
-function settingsOf(
-  {
-    auth,
-    contentModel: {
-      entityType,
-      bundleEntityType,
-      keys,
-      fields,
-      timestampFields,
-      timeZone,
-      fieldConfig,
-      references,
-      lists,
-      closing,
-      lockTypes,
-      lockIds
-    }
-  }: Config,
-  cms: string
-) {
-  return {
-    auth: auth?.kind ?? 'none',
-    cms,
-    model: {
-      entityType,
-      bundleEntityType,
-      keys,
-      fields,
-      timestampFields,
-      timeZone,
-      fieldConfig,
-      references,
-      lists,
-      closing,
-      lockTypes,
-      lockIds
-    }
-  }
+function settingsOf({ auth, contentModel }: Config, cms: string) {
+  const model = Object.fromEntries(MODEL_MEMBERS.map((name) => [name, contentModel[name]]))
+  return { auth: auth?.kind ?? 'none', cms, model }
 }
