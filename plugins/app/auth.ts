@@ -3,16 +3,14 @@ import fp from 'fastify-plugin'
 import type { Config } from '../../config/env.ts'
 import { claimAccess, type Access } from '../../lib/access/access.ts'
 import { createCmsAccess } from '../../lib/access/cms-access.ts'
-import { createQuestions } from '../../lib/access/questions.ts'
 import { queryToken } from '../../lib/auth/bearer.ts'
 import { isCrossSite } from '../../lib/auth/cross-site.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../../lib/auth/identity.ts'
 import { Failure, texts } from '../../lib/errors.ts'
-import { changeLine, createBreaker } from '../../lib/http/breaker.ts'
-import { createHttp } from '../../lib/http/client.ts'
 import type { Refusals } from '../../lib/drupal/refusals.ts'
 import { ownPath } from './mount.ts'
+import { openQuestions } from './questions.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//
@@ -106,10 +104,14 @@ interface Policy {
 
 async function policyOf(
   fastify: FastifyInstance,
-  { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config,
+  config: Config,
   refusals: Refusals,
   now: () => number
 ): Promise<Policy> {
+  const {
+    auth,
+    cms: { jsonapiPath, cookieNames }
+  } = config
   switch (auth?.kind) {
     case undefined:
       return {}
@@ -119,24 +121,7 @@ async function policyOf(
       return { check: jwtCheck(auth.jwt, { now }), access: claimAccess }
     }
     case 'drupal': {
-      const http = createHttp({
-        url,
-        timeoutMs,
-        breaker: createBreaker({
-          onChange: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`)
-        }),
-        observe: fastify.observe
-      })
-      fastify.addHook('onClose', () => http.close())
-      const warn = fastify.log.warn.bind(fastify.log)
-      const questions = createQuestions({
-        http,
-        jsonapiPath,
-        model,
-        cmsUrl: url,
-        warn,
-        onRefusal: refusals.tell
-      })
+      const { http, questions } = openQuestions(fastify, config, { asker: 'AUTH=drupal', refusals })
       const { editors, openTypes } = auth
       return {
         check: drupalCheck({ http, jsonapiPath, cookieNames, refusals }),

@@ -3,17 +3,15 @@ import fp from 'fastify-plugin'
 import type { Config } from '../../config/env.ts'
 import type { Access } from '../../lib/access/access.ts'
 import { createCmsAccess } from '../../lib/access/cms-access.ts'
-import { createQuestions } from '../../lib/access/questions.ts'
 import { lockType } from '../../lib/boards/entities.ts'
 import { lockNameOf } from '../../lib/boards/names.ts'
 import type { Refusals } from '../../lib/drupal/refusals.ts'
 import type { Store } from '../../lib/table/client.ts'
 import type { AnswerMemory } from '../../lib/http/answer-memory.ts'
-import { changeLine, createBreaker } from '../../lib/http/breaker.ts'
-import { createHttp } from '../../lib/http/client.ts'
 import type { History } from '../../lib/saves/history.ts'
 import { createJournal, type Journal } from '../../lib/saves/journal.ts'
 import type { TakeoverNotes } from '../../lib/locks/context.ts'
+import { openQuestions } from './questions.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -77,37 +75,16 @@ async function journal(
     refusals
   }: { config: Config; history: History | undefined; refusals: Refusals }
 ) {
-  const {
-    auth,
-    contentModel: model,
-    cms: {
-      url,
-      timeoutMs,
-      jsonapiPath,
-      auth: { kind }
-    }
-  } = config
+  const { auth, cms } = config
   fastify.decorate('history', history)
-  const isAsked = history !== undefined && kind === 'passthrough' && auth?.kind !== 'drupal'
-  fastify.decorate('journalAccess', isAsked ? openAccess() : undefined)
-
-  function openAccess(): Access {
-    const breaker = createBreaker({
-      onChange: (...change) => fastify.log.warn(`the journal: ${changeLine(...change)}`)
-    })
-    const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
-    fastify.addHook('onClose', () => http.close())
-    const warn = fastify.log.warn.bind(fastify.log)
-    const questions = createQuestions({
-      http,
-      jsonapiPath,
-      model,
-      cmsUrl: url,
-      warn,
-      onRefusal: refusals.tell
-    })
-    return createCmsAccess({ questions, refusals })
+  const isAsked =
+    history !== undefined && cms.auth.kind === 'passthrough' && auth?.kind !== 'drupal'
+  if (!isAsked) {
+    fastify.decorate('journalAccess', undefined)
+    return
   }
+  const { questions } = openQuestions(fastify, config, { asker: 'the journal', refusals })
+  fastify.decorate('journalAccess', createCmsAccess({ questions, refusals }))
 }
 
 export default fp(journal, { name: 'journal', dependencies: ['boards'], fastify: '5.x' })
