@@ -9,6 +9,10 @@ import { matches } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
 
+/**
+ * Reads an edition as its text, with its entity tag.
+ * @throws {Failure} EDITION_NOT_FOUND or the CMS's refusal; PRECONDITION_FAILED as `requireMatch`
+ */
 export async function readEdition(
   context: EditionContext,
   id: string,
@@ -29,6 +33,7 @@ export async function readBareEdition(
   return editionJson(context.site, await load(context, id, caller, 'bare'))
 }
 
+/** Reads the labels and the looks of an edition's references. */
 export async function readEditionLabels(
   context: EditionContext,
   id: string,
@@ -37,6 +42,7 @@ export async function readEditionLabels(
   return context.labels(id, caller).catch((error) => rethrowRefusal(context, error, caller, id))
 }
 
+/** Reads what the newest other editions hold in the fields that are empty in this one. */
 export async function readEditionSamples(
   context: EditionContext,
   id: string,

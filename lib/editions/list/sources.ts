@@ -132,7 +132,7 @@ function filteredPage(
     : resources.sparsePage(collection, parameters, comparedFields(model), caller)
 }
 
-/** The public names of the fields that a selection, and an order, compare. */
+/** The public names of the fields by which rows are selected and ordered. */
 function comparedFields(model: ContentModel): string[] {
   const { keys, fields } = model
   const compared = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]

@@ -66,7 +66,7 @@ export function openStream<Row>(
 export async function fillStream<Row>(
   context: StreamContext<Row>,
   stream: Stream<Row>,
-  purpose: PagePurpose = 'rows',
+  purpose: PagePurpose,
   overlap?: Overlap
 ): Promise<void> {
   let expected = overlap
