@@ -4,11 +4,11 @@ import type { PlacedArticle } from '../editions/lookup/contents.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author } from '../editions/save/recorder.ts'
 import { Failure } from '../errors.ts'
+import { forEach } from '../for-each.ts'
 import { sortedJson } from '../json-text.ts'
 import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Draft, Entity, LockRecord } from '../locks/schemas.ts'
-import { forEach } from '../locks/table.ts'
 import {
   emptyFieldFindings,
   goneFinding,

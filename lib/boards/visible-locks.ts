@@ -1,7 +1,7 @@
 import type { ContentModel } from '../editions/model.ts'
+import { forEach } from '../for-each.ts'
 import type { Batch, FeedEvent } from '../locks/feed-events.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
-import { forEach } from '../locks/table.ts'
 import { withoutLanguage } from './names.ts'
 
 /** Whether a caller may view an entity. */

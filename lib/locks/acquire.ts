@@ -1,12 +1,13 @@
 import { announceChanges } from './announce.ts'
 import { momentNow, type LockContext } from './context.ts'
+import type { Item } from './item.ts'
 import {
   changedOutcome,
   type AcquiredOutcome,
   type ChangedOutcome,
   type HeldOutcome
 } from './outcome.ts'
-import { holderOf, isAmong, isExpired, isFree, ownerOf, type Item } from './record.ts'
+import { holderOf, isAmong, isExpired, isFree, ownerOf } from './record.ts'
 import type { Entity, LockRequest } from './schemas.ts'
 import { writeLock, type Judgement, type WriteConditions } from './write.ts'
 

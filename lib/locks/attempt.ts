@@ -1,4 +1,5 @@
-import { isLater, type Item } from './record.ts'
+import type { Item } from './item.ts'
+import { isLater } from './record.ts'
 import { instanceOf } from './version.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { momentNow, type LockContext } from './context.ts'
 import { isHeldByNoOther, recordKey } from './record.ts'
 import type { Entity } from './schemas.ts'
-import type { LockCheck } from './table.ts'
+import type { ItemCheck } from './table.ts'
 
 /**
  * Checks, for a transaction, that nobody but a user holds fields; without a uid, that nobody holds
@@ -12,7 +12,7 @@ export function lockChecks(
   entity: Entity,
   fieldNames: string[],
   uid: string | undefined
-): LockCheck[] {
+): ItemCheck[] {
   const key = recordKey(context.environment, entity)
   const condition = isHeldByNoOther(momentNow(context), uid)
   return fieldNames.map((fieldName) => ({

@@ -4,13 +4,13 @@ import type { createFeed } from './feed.ts'
 import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './record.ts'
 import type { Entity, LockRequest } from './schemas.ts'
 import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
-import type { LockTable } from './table.ts'
+import type { Table } from './table.ts'
 import type { createUnsettled } from './unsettled.ts'
 import { instanceOf, isSince, versionAt, type NextVersion } from './version.ts'
 
 /** What the operations on the locks of one environment need. `createLocks` puts it together. */
 export interface LockContext {
-  table: LockTable
+  table: Table
   /** First part of every record's key. */
   environment: string
   /** Limits the heap that the large lists of all callers take. */

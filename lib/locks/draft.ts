@@ -9,18 +9,24 @@ import {
   valuesIn,
   type Condition
 } from './expression.ts'
-import { asStored, ITEM_LIMIT, itemSize, MARGIN, type StoredValue } from './item.ts'
+import {
+  asStored,
+  ITEM_LIMIT,
+  itemSize,
+  keyOf,
+  type Item,
+  type Key,
+  type StoredItem,
+  type StoredValue
+} from './item.ts'
 import {
   isForeignOver,
   isOfUser,
-  keyOf,
   lockOf,
+  MARGIN,
   ownerOf,
   uidValues,
-  type Item,
-  type Key,
-  type Moment,
-  type StoredItem
+  type Moment
 } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 

@@ -1,3 +1,4 @@
+import { forEach } from '../for-each.ts'
 import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createDeadline, measured, type InTime, type Measure } from './bounds.ts'
@@ -17,22 +18,19 @@ import {
   siblingsOf,
   type Displacer
 } from './draft.ts'
+import { isNothing } from './expression.ts'
+import { keyOf, type Item, type Key, type StoredItem } from './item.ts'
 import {
   fenceOf,
-  isNothing,
   isStill,
   isTombstone,
-  keyOf,
   recordKey,
   recordsOf,
   SETTLED_SECONDS,
-  tombstoneOf,
-  type Item,
-  type Key,
-  type StoredItem
+  tombstoneOf
 } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { forEach, UNANSWERED_MAX } from './table.ts'
+import { UNANSWERED_MAX } from './table.ts'
 import { isSince } from './version.ts'
 
 const DAY = 86_400

@@ -98,3 +98,28 @@ export function expressionsByShape<Shape extends object>(
     return expression
   }
 }
+
+/** There is no item. */
+export const isAbsent = rule('attribute_not_exists(#key)')
+
+const absence = condition(expressionOf(isAbsent))
+
+/** Condition of a put: there is no record. */
+export function isNothing(): Condition {
+  return absence
+}
+
+const ofVersion = expressionOf(rule('#version = :version'))
+const ofNoVersion = expressionOf(
+  all(rule('attribute_exists(#key)'), rule('NOT attribute_type(#version, :string)'))
+)
+
+/**
+ * Condition: the record is in this version, which no other one has had. Quoin's versions are
+ * strings; for anything else, or nothing, that the record still has none of them.
+ */
+export function isOfVersion(version: unknown): Condition {
+  return typeof version === 'string'
+    ? condition(ofVersion, { ':version': version })
+    : condition(ofNoVersion, { ':string': 'S' })
+}

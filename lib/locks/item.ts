@@ -5,14 +5,27 @@ import { Failure, texts } from '../errors.ts'
 export type StoredValue =
   string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
 
-/** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
-export const ITEM_LIMIT = 409_600
+/** The two keys of an item. */
+export interface Key {
+  env_entityType_entityId: string
+  fieldName: string
+}
 
 /**
- * How much of it a lock's own members leave free, in bytes: for the version, the expiry, the fence and, larger than those,
- * for what a draft of the lock adds (lib/locks/draft.ts). So a draft fits whenever its lock did.
+ * An item as it was read. One that another program wrote may lack any member but its keys, or have
+ * a member of another type.
  */
-export const MARGIN = 400
+export interface Item extends Key {
+  [member: string]: unknown
+}
+
+/** An item as it is written. */
+export interface StoredItem extends Key {
+  [member: string]: StoredValue
+}
+
+/** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
+export const ITEM_LIMIT = 409_600
 
 const LEVELS = 32
 const LARGEST_NAME = 65_535
@@ -20,6 +33,34 @@ const SMALLEST_NUMBER = 1e-130
 
 /** What a number takes at most, in bytes ("DynamoDB item sizes and formats"), and one for its sign. */
 const LARGEST_NUMBER = 22
+
+/**
+ * What the table answers, as an item: every item has the two keys, as text.
+ * @throws {Failure} STORE_FAILED for anything else
+ */
+export function itemOf(attributes: Record<string, unknown>): Item {
+  if (isItem(attributes)) return attributes
+  throw new Failure('STORE_FAILED', texts.storeFailed, {
+    cause: new Error('an item has no keys of the table')
+  })
+}
+
+function isItem(attributes: Record<string, unknown>): attributes is Item {
+  return (
+    typeof attributes['env_entityType_entityId'] === 'string' &&
+    typeof attributes['fieldName'] === 'string'
+  )
+}
+
+/** The keys of an item. */
+export function keyOf({ env_entityType_entityId: key, fieldName }: Key): Key {
+  return { env_entityType_entityId: key, fieldName }
+}
+
+/** The keys of an item as one text, to find it by in memory. */
+export function keyName({ env_entityType_entityId: key, fieldName }: Key): string {
+  return JSON.stringify([key, fieldName])
+}
 
 /**
  * A JSON value made fit to be stored.

@@ -1,13 +1,14 @@
 import { texts } from '../errors.ts'
+import { forEach } from '../for-each.ts'
 import { createDeadline, measured } from './bounds.ts'
 import { momentNow, type LockContext } from './context.ts'
 import { viewOf, type LocksAndSigns } from './feed-events.ts'
+import type { Item } from './item.ts'
 import { petitionsIn } from './petitions.ts'
 import { lookersIn } from './presence.ts'
-import { recordKey, recordsOf, toShow, type Item } from './record.ts'
+import { recordKey, recordsOf, toShow } from './record.ts'
 import type { Entity, ListQuery, LockList, LockView } from './schemas.ts'
 import { hasSigns } from './signs.ts'
-import { forEach } from './table.ts'
 
 /**
  * The locks of an entity: that of one field, or all but those of one user. Consistent, complete,

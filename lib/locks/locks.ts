@@ -15,7 +15,7 @@ import { listLocks, readForFeed, viewLocks } from './list.ts'
 import { overwrite } from './overwrite.ts'
 import { filePetition, withdrawPetitions } from './petitions.ts'
 import { enterPresence, leavePresence } from './presence.ts'
-import { isExpired } from './record.ts'
+import { isExpired, recordItem } from './record.ts'
 import { release, type ReleaseOptions } from './release.ts'
 import type {
   DraftsQuery,
@@ -28,7 +28,7 @@ import type {
   ReleaseQuery
 } from './schemas.ts'
 import { LOOKERS, newSignQueue, PETITIONS } from './signs.ts'
-import { createLockTable } from './table.ts'
+import { openTable } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, newInstance, type Bytes } from './version.ts'
 import type { WriteConditions } from './write.ts'
@@ -141,7 +141,7 @@ export function createLockContext({
 }: LocksDeps): LockContext {
   const instance = newInstance(bytes)
   const context: LockContext = {
-    table: createLockTable({ client, table, wait, random }),
+    table: openTable({ client, table, wait, random, toItem: recordItem }),
     environment,
     memory,
     leaseSeconds,

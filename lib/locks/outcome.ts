@@ -1,4 +1,5 @@
-import { holderOf, isExpired, type Item, type Moment } from './record.ts'
+import type { Item } from './item.ts'
+import { holderOf, isExpired, type Moment } from './record.ts'
 import type { Holder } from './schemas.ts'
 
 /**

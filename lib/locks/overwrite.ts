@@ -1,12 +1,13 @@
 import { announceChanges } from './announce.ts'
 import { momentNow, type LockContext } from './context.ts'
+import type { Item } from './item.ts'
 import {
   changedOutcome,
   type AcquiredOutcome,
   type ChangedOutcome,
   type TakeoverOutcome
 } from './outcome.ts'
-import { isAmong, isFree, isWithoutTextOfOthers, ownerOf, type Item } from './record.ts'
+import { isAmong, isFree, isWithoutTextOfOthers, ownerOf } from './record.ts'
 import type { Entity, LockRequest } from './schemas.ts'
 import { writeLock, type Judgement, type WriteConditions } from './write.ts'
 

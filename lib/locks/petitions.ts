@@ -1,6 +1,7 @@
 import { Failure, texts } from '../errors.ts'
 import { momentNow, secondsNow, type LockContext } from './context.ts'
-import { isExpired, isTombstone, ownerOf, recordKey, type Item, type Moment } from './record.ts'
+import type { Item } from './item.ts'
+import { isExpired, isTombstone, ownerOf, recordKey, type Moment } from './record.ts'
 import type { Entity, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
 import { changeSigns } from './sign-changes.ts'
 import { PETITIONS, refuseBeyond, signsIn, type StoredPetition } from './signs.ts'

@@ -1,5 +1,6 @@
 import { momentNow, type LockContext } from './context.ts'
-import type { Item, Moment } from './record.ts'
+import type { Item } from './item.ts'
+import type { Moment } from './record.ts'
 import type { Entity, Presence, PresenceRequest } from './schemas.ts'
 import { changeSigns } from './sign-changes.ts'
 import { LOOKERS, refuseBeyond, signsIn } from './signs.ts'

@@ -7,67 +7,41 @@ import {
   any,
   condition,
   expressionOf,
+  expressionsByShape,
+  isAbsent,
   namesOf,
   rule,
-  expressionsByShape,
   valuesIn,
   type Condition,
   type ExpressionValues,
   type Rule
 } from './expression.ts'
-import { asStored, ITEM_LIMIT, itemSize, MARGIN, toStored, type StoredValue } from './item.ts'
+import {
+  asStored,
+  ITEM_LIMIT,
+  itemOf,
+  itemSize,
+  toStored,
+  type Item,
+  type Key,
+  type StoredItem
+} from './item.ts'
 import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
 export const USER_DATA_LIMIT = 8192
 
-/** The two keys of an item. */
-export interface Key {
-  env_entityType_entityId: string
-  fieldName: string
-}
-
-/** An item of the table as it was read. One that another program wrote may lack any member but its keys, or have a member of another type. */
-export interface Item extends Key {
-  timestamp?: unknown
-  userData?: unknown
-  payload?: unknown
-  version?: unknown
-  expiresAt?: unknown
-  [member: string]: unknown
-}
-
 /**
- * What the table answers, as an item: every item of a table of locks has the two keys, as text. So is a uid from here on,
- * which another program may have stored as a number.
- * @throws {Failure} STORE_FAILED for anything else
+ * What the table answers, as the record of a lock: its uid is text, which another program may have
+ * stored as a number.
+ * @throws {Failure} STORE_FAILED for what has no keys
  */
-export function itemOf(attributes: Record<string, unknown>): Item {
-  const { userData } = attributes as { userData?: Partial<Holder['userData']> | null }
-  const item = isNumber(userData?.uid)
-    ? { ...attributes, userData: { ...userData, uid: String(userData.uid) } }
-    : attributes
-  if (isItem(item)) return item
-  throw new Failure('STORE_FAILED', texts.storeFailed, {
-    cause: new Error('an item has no keys of a lock')
-  })
-}
-
-function isItem(attributes: Record<string, unknown>): attributes is Item {
-  return (
-    typeof attributes['env_entityType_entityId'] === 'string' &&
-    typeof attributes['fieldName'] === 'string'
-  )
-}
-
-/** The keys of an item. */
-export function keyOf({ env_entityType_entityId: key, fieldName }: Key): Key {
-  return { env_entityType_entityId: key, fieldName }
-}
-
-/** The keys of an item as one text, to find it by in memory. */
-export function keyName({ env_entityType_entityId: key, fieldName }: Key): string {
-  return JSON.stringify([key, fieldName])
+export function recordItem(attributes: Record<string, unknown>): Item {
+  const item = itemOf(attributes)
+  const { userData } = item as { userData?: Partial<Holder['userData']> | null }
+  return isNumber(userData?.uid)
+    ? { ...item, userData: { ...userData, uid: String(userData.uid) } }
+    : item
 }
 
 /** The version of a record, where it has one as Quoin makes it. */
@@ -81,10 +55,12 @@ export function lockOf(record: Item): LockRecord {
   return record as LockRecord
 }
 
-/** An item as it is written. */
-export interface StoredItem extends Key {
-  [member: string]: StoredValue
-}
+/**
+ * How many bytes of the largest item a lock's own members leave free: for the version, the expiry,
+ * the fence and, larger than those, for what a draft of the lock adds (lib/locks/draft.ts). So a
+ * draft fits whenever its lock did.
+ */
+export const MARGIN = 400
 
 /** A lock as it is written, without what a lease adds. */
 export interface NewRecord extends StoredItem {
@@ -143,7 +119,7 @@ export function holderOf(record: Item): Holder {
 }
 
 /** The uid of a record's owner. */
-export function ownerOf({ userData }: { userData?: unknown }): unknown {
+export function ownerOf({ userData }: Item | { userData?: unknown }): unknown {
   return (userData as Partial<Holder['userData']> | undefined)?.uid
 }
 
@@ -155,7 +131,7 @@ export interface Moment {
 
 /** Whether a record's lease is over. */
 export function isExpired(
-  { expiresAt, timestamp }: { expiresAt?: unknown; timestamp?: unknown },
+  { expiresAt, timestamp }: Item | { expiresAt?: unknown; timestamp?: unknown },
   { now, foreign }: Moment
 ): boolean {
   if (expiresAt !== undefined || foreign === undefined) return isUpTo(now, expiresAt)
@@ -181,7 +157,6 @@ export function isAmong(versions: Versions, record: Item | undefined): boolean {
   )
 }
 
-const isAbsent = rule('attribute_not_exists(#key)')
 const isTextless = rule('attribute_not_exists(#payload)')
 const isOwn = rule('#userData.#uid = :uid')
 
@@ -309,28 +284,6 @@ function conditionOf<Uid extends string | undefined = string>(
       ...Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
     })
   }
-}
-
-const absence = condition(expressionOf(isAbsent))
-
-/** Condition of a put: there is no record. */
-export function isNothing(): Condition {
-  return absence
-}
-
-const ofVersion = expressionOf(rule('#version = :version'))
-const ofNoVersion = expressionOf(
-  all(rule('attribute_exists(#key)'), rule('NOT attribute_type(#version, :string)'))
-)
-
-/**
- * Condition: the record is in this version, which no other one has had. Quoin's versions are strings; for anything else, or
- * nothing, that the record still has none of them.
- */
-export function isOfVersion(version: unknown): Condition {
-  return typeof version === 'string'
-    ? condition(ofVersion, { ':version': version })
-    : condition(ofNoVersion, { ':string': 'S' })
 }
 
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */

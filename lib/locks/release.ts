@@ -1,3 +1,4 @@
+import { forEach } from '../for-each.ts'
 import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { announceChanges, type FieldChanges } from './announce.ts'
@@ -7,6 +8,8 @@ import { ATTEMPTS, pause, tooFast, unknownOutcome } from './contention.ts'
 import { describeWrite, isUnsettled, momentNow, secondsNow, type LockContext } from './context.ts'
 import type { Displacer } from './draft.ts'
 import { dropDraft, keepDraft } from './drafts.ts'
+import { isNothing } from './expression.ts'
+import { keyName, type Item, type Key } from './item.ts'
 import {
   changedOutcome,
   type ChangedOutcome,
@@ -19,21 +22,17 @@ import {
   isAmong,
   isExpired,
   isHeldBy,
-  isNothing,
   isStill,
   isTombstone,
   isWithoutText,
-  keyName,
   ownerOf,
   recordKey,
   recordsOf,
   tombstoneOf,
-  type Item,
-  type Key,
   type Versions
 } from './record.ts'
 import type { Entity, ReleaseQuery } from './schemas.ts'
-import { forEach, wasRefused } from './table.ts'
+import { wasRefused } from './table.ts'
 
 type ReleaseOutcome = ReleasedOutcome | ChangedOutcome | HeldOutcome
 

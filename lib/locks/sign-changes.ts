@@ -1,8 +1,9 @@
 import { REMOVE_AT } from '../table/definition.ts'
 import { Failure } from '../errors.ts'
 import { momentNow, type LockContext } from './context.ts'
+import { isNothing } from './expression.ts'
 import type { StoredValue } from './item.ts'
-import { isNothing, isStill, recordKey, tombstoneOf } from './record.ts'
+import { isStill, recordKey, tombstoneOf } from './record.ts'
 import type { Entity } from './schemas.ts'
 import {
   signsKey,

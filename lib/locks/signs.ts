@@ -1,7 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../errors.ts'
-import type { Item, Key, Moment } from './record.ts'
+import type { Item, Key } from './item.ts'
+import type { Moment } from './record.ts'
 
 /**
  * What a user shows the others, as the table keeps it. It ends by itself, at a Unix time in

@@ -22,9 +22,7 @@ import { isUnanswered } from '../table/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime, Measure } from './bounds.ts'
 import type { Condition } from './expression.ts'
-import { itemOf, keyOf, type Item, type Key, type StoredItem } from './record.ts'
-
-const IN_FLIGHT = 10
+import { itemOf, keyOf, type Item, type Key, type StoredItem } from './item.ts'
 
 /**
  * Whether a write's condition held; if not, `readItem()` reads the item that failed it. A write
@@ -54,7 +52,7 @@ export interface WriteDone {
 }
 
 /** A condition on one item that decides about the write of another. */
-export interface LockCheck {
+export interface ItemCheck {
   key: Key
   condition: Condition
 }
@@ -102,28 +100,29 @@ export interface QueryOptions {
   most?: number | undefined
 }
 
-export type LockTable = ReturnType<typeof createLockTable>
+export type Table = ReturnType<typeof openTable>
 
-export interface LockTableDeps {
+export interface TableDeps {
   client: DynamoDBDocumentClient
   table: string
   /** Resolves after so many milliseconds. */
   wait: (ms: number) => Promise<unknown>
   /** A number from 0 to 1. */
   random: () => number
+  /** Makes an item of what the table answers. The records of locks have one of their own. */
+  toItem?: (attributes: Record<string, unknown>) => Item
 }
 
 /** What the operations on a table need. */
-interface TableContext extends Omit<LockTableDeps, 'table'> {
+interface TableContext extends Required<Omit<TableDeps, 'table'>> {
   name: string
 }
 
 /**
- * The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store
- * does not do its part.
+ * The operations on one DynamoDB table. Each throws a Failure when the store does not do its part.
  */
-export function createLockTable({ table: name, ...deps }: LockTableDeps) {
-  const context: TableContext = { ...deps, name }
+export function openTable({ table: name, toItem = itemOf, ...deps }: TableDeps) {
+  const context: TableContext = { ...deps, name, toItem }
   return {
     putOnce: (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD') =>
       putOnce(context, item, condition, ReturnValues),
@@ -135,7 +134,7 @@ export function createLockTable({ table: name, ...deps }: LockTableDeps) {
       condition: Condition,
       ReturnValues?: 'ALL_OLD'
     ) => claim(context, item, condition, ReturnValues),
-    putIf: (item: StoredItem, condition: Condition, checks: LockCheck[]) =>
+    putIf: (item: StoredItem, condition: Condition, checks: ItemCheck[]) =>
       putIf(context, item, condition, checks),
     remove: (key: Key, condition?: Condition) => remove(context, key, condition),
     get: (key: Key) => get(context, key),
@@ -233,7 +232,7 @@ async function putIf(
   context: TableContext,
   item: StoredItem,
   condition: Condition,
-  checks: LockCheck[],
+  checks: ItemCheck[],
   count = 1
 ): Promise<TransactionResult> {
   const TransactItems = [
@@ -254,7 +253,7 @@ async function putIf(
         isReplaced: isUnmet(put),
         unmet: checkReasons.flatMap((reason, index) =>
           isUnmet(reason)
-            ? itemOf({
+            ? context.toItem({
                 ...checks[index]!.key,
                 ...(reason.Item && unmarshall(reason.Item, unmarshallOptions))
               })
@@ -293,7 +292,7 @@ async function resultOf(
 ): Promise<SingleWriteResult> {
   try {
     const { Attributes: previous } = await operation
-    return previous ? { done: true, previous: itemOf(previous) } : { done: true }
+    return previous ? { done: true, previous: context.toItem(previous) } : { done: true }
   } catch (error) {
     if (isUnanswered(error)) {
       return { done: false, unanswered: storeFailure(error), readItem: () => get(context, key) }
@@ -302,7 +301,8 @@ async function resultOf(
     const { Item } = error
     return {
       done: false,
-      readItem: async () => (Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(context, key))
+      readItem: async () =>
+        Item ? context.toItem(unmarshall(Item, unmarshallOptions)) : get(context, key)
     }
   }
 }
@@ -312,7 +312,7 @@ async function get(context: TableContext, key: Key): Promise<Item | undefined> {
   const { Item } = await reply(
     context.client.send(new GetCommand({ TableName: context.name, Key: key, ConsistentRead: true }))
   )
-  return Item && itemOf(Item)
+  return Item && context.toItem(Item)
 }
 
 /**
@@ -335,7 +335,7 @@ async function query(
       )
     )
     if (!page.Items) throw storeFailure(new Error('a Query was answered without Items'))
-    const items = page.Items.map(itemOf).filter(isWanted)
+    const items = page.Items.map(context.toItem).filter(isWanted)
     measure?.(items, ++pages === 1 && !page.LastEvaluatedKey)
     result.Items.push(...items)
     result.Count += page.Count!
@@ -362,16 +362,4 @@ function failureOf(error: Error & { $metadata?: { httpStatusCode?: number } }): 
 
 function withItemOnFailure(condition: Condition | undefined) {
   return condition && { ...condition, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
-}
-
-/**
- * Works on all items, several at once: after the last, or after the first error, which it throws.
- */
-export async function forEach<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values()
-  await Promise.all(
-    Array.from({ length: IN_FLIGHT }, async () => {
-      for (const item of waiting) await work(item)
-    })
-  )
 }

@@ -1,3 +1,4 @@
+import { forEach } from '../for-each.ts'
 import type { Channel } from './channel.ts'
 import type { Batch } from './feed-events.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type FeedContext
 } from './feed-context.ts'
 import type { Entity } from './schemas.ts'
-import { forEach } from './table.ts'
 import { isOutage } from './watched.ts'
 
 const HEARTBEAT: Batch = [{ event: 'heartbeat' }]

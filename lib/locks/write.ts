@@ -6,27 +6,22 @@ import { isSameRecord, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt
 import { ATTEMPTS, pause, tooFast, unknownOutcome } from './contention.ts'
 import { describeWrite, isUnsettled, momentNow, secondsNow, type LockContext } from './context.ts'
 import { dropDraft, hasDisplaced, keepDraft, keptUntil } from './drafts.ts'
-import type { Condition } from './expression.ts'
+import { isNothing, type Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
-import { storedAgain } from './item.ts'
+import { keyName, keyOf, storedAgain, type Item, type Key } from './item.ts'
 import type { LockRefusal, TakeoverOutcome } from './outcome.ts'
 import {
   fenceOf,
   holderOf,
   isExpired,
-  isNothing,
   isStill,
   isTombstone,
-  keyName,
-  keyOf,
   ownerOf,
   recordKey,
   recordOf,
   SETTLED_SECONDS,
   tombstoneOf,
   versionOf,
-  type Item,
-  type Key,
   type NewRecord,
   type Versions,
   type Write

@@ -2,8 +2,9 @@ import type { ContentModel } from '../editions/model.ts'
 import type { ProposedChange, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
 import { viewOf } from '../locks/feed-events.ts'
+import type { Item } from '../locks/item.ts'
 import type { Locks } from '../locks/locks.ts'
-import { lockOf, ownerOf, type Item } from '../locks/record.ts'
+import { lockOf, ownerOf, recordItem } from '../locks/record.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
 import type { Ticket, Tickets } from './tickets.ts'
 import { lockedAs } from '../boards/entities.ts'
@@ -33,7 +34,7 @@ export function createGuardedTurns({ tickets, locks, model }: GuardDeps): Turns 
     const checks = entities.flatMap((entity) => locks.checks(entity, fields.toSorted(), uid))
     const unmet = checks.length > CHECKED_MAX ? undefined : await ticket.renewIf(checks)
     const lockViews =
-      unmet?.map((record) => viewOf(lockedBy(record, entities), lockOf(record))) ??
+      unmet?.map(recordItem).map((record) => viewOf(lockedBy(record, entities), lockOf(record))) ??
       (await locks.view(entities)).filter(
         (lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid)
       )

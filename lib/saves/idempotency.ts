@@ -4,7 +4,8 @@ import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
-import { isOfVersion, type Item } from '../locks/record.ts'
+import { isOfVersion } from '../locks/expression.ts'
+import type { Item } from '../locks/item.ts'
 import {
   createLeased,
   createRecordContext,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { LRUCache } from 'lru-cache'
-import type { StoredValue } from '../locks/item.ts'
-import { isNothing, isOfVersion, keyOf, type Item, type Key } from '../locks/record.ts'
-import { createLockTable, type ClaimResult, type LockTable } from '../locks/table.ts'
+import { isNothing, isOfVersion } from '../locks/expression.ts'
+import { keyOf, type Item, type Key, type StoredValue } from '../locks/item.ts'
+import { openTable, type ClaimResult, type Table } from '../locks/table.ts'
 import { createVersions, type NextVersion } from '../locks/version.ts'
 
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
@@ -29,7 +29,7 @@ export interface RecordDeps {
 }
 
 export interface RecordContext extends Required<Omit<RecordDeps, 'client' | 'table'>> {
-  table: LockTable
+  table: Table
   nextVersion: NextVersion
   /** The leases that end later than any can, by the keys of their records, and since when each is the same. */
   watchedLeases: LRUCache<string, { state: string; since: number }>
@@ -46,7 +46,7 @@ export function createRecordContext({
   random = Math.random
 }: RecordDeps): RecordContext {
   return {
-    table: createLockTable({ client, table, wait, random }),
+    table: openTable({ client, table, wait, random }),
     environment,
     now,
     ready,

@@ -1,9 +1,9 @@
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
-import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
-import { isOfVersion, type Item } from '../locks/record.ts'
-import type { ClaimResult, LockCheck } from '../locks/table.ts'
+import { all, any, condition, expressionOf, isOfVersion, rule } from '../locks/expression.ts'
+import type { Item } from '../locks/item.ts'
+import type { ClaimResult, ItemCheck } from '../locks/table.ts'
 import { createPatience, WAIT_MS } from '../patience.ts'
 import {
   CLOCKS_MS,
@@ -76,7 +76,7 @@ export interface Ticket extends Turn {
    * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
    * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
    */
-  renewIf(checks: LockCheck[]): Promise<Item[] | undefined>
+  renewIf(checks: ItemCheck[]): Promise<Item[] | undefined>
 }
 
 /** What became of one try at a ticket, and the version that it was to have. */
@@ -297,7 +297,7 @@ async function renew(context: TicketContext, held: HeldTicket): Promise<void> {
 async function renewIf(
   context: TicketContext,
   held: HeldTicket,
-  checks: LockCheck[]
+  checks: ItemCheck[]
 ): Promise<Item[] | undefined> {
   if (context.hasTransactions === false) return undefined
   const { table, monotonic, leaseMs } = context
