@@ -1,6 +1,6 @@
+import type { Item } from '../table/item.ts'
 import { announceChanges } from './announce.ts'
 import { momentNow, type LockContext } from './context.ts'
-import type { Item } from './item.ts'
 import {
   changedOutcome,
   type AcquiredOutcome,

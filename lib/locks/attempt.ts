@@ -1,6 +1,6 @@
-import type { Item } from './item.ts'
+import type { Item } from '../table/item.ts'
+import { instanceOf } from '../table/version.ts'
 import { isLater } from './record.ts'
-import { instanceOf } from './version.ts'
 
 /**
  * For so long after its version was made, in milliseconds, an unanswered put can tell from the table whether it was carried

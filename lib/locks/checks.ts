@@ -1,7 +1,7 @@
+import type { ItemCheck } from '../table/table.ts'
 import { momentNow, type LockContext } from './context.ts'
 import { isHeldByNoOther, recordKey } from './record.ts'
 import type { Entity } from './schemas.ts'
-import type { ItemCheck } from './table.ts'
 
 /**
  * Checks, for a transaction, that nobody but a user holds fields; without a uid, that nobody holds

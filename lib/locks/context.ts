@@ -1,12 +1,12 @@
 import type { AnswerMemory } from '../http/answer-memory.ts'
 import type { KeyedMutex } from '../keyed-mutex.ts'
+import type { Table } from '../table/table.ts'
+import { instanceOf, isSince, versionAt, type NextVersion } from '../table/version.ts'
 import type { createFeed } from './feed.ts'
 import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './record.ts'
 import type { Entity, LockRequest } from './schemas.ts'
 import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
-import type { Table } from './table.ts'
 import type { createUnsettled } from './unsettled.ts'
-import { instanceOf, isSince, versionAt, type NextVersion } from './version.ts'
 
 /** What the operations on the locks of one environment need. `createLocks` puts it together. */
 export interface LockContext {

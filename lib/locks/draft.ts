@@ -8,7 +8,7 @@ import {
   rule,
   valuesIn,
   type Condition
-} from './expression.ts'
+} from '../table/expression.ts'
 import {
   asStored,
   ITEM_LIMIT,
@@ -18,7 +18,7 @@ import {
   type Key,
   type StoredItem,
   type StoredValue
-} from './item.ts'
+} from '../table/item.ts'
 import {
   isForeignOver,
   isOfUser,
@@ -33,7 +33,7 @@ import type { Draft, DraftsQuery } from './schemas.ts'
 /** Who displaces a text; nobody is known where a field is released without a uid. */
 export type Displacer = { uid: string; name?: string | undefined } | undefined
 
-/** How much of a draft its displacer may always take, in bytes: what MARGIN in lib/locks/item.ts leaves. */
+/** How much of a draft its displacer may always take, in bytes: what MARGIN in lib/table/item.ts leaves. */
 const DISPLACER_LIMIT = 128
 
 /** How many drafts of one field and user are kept; the oldest go first. */

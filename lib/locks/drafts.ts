@@ -1,7 +1,11 @@
-import { forEach } from '../for-each.ts'
-import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
-import { createDeadline, measured, type InTime, type Measure } from './bounds.ts'
+import { forEach } from '../for-each.ts'
+import { createDeadline, measured, type InTime, type Measure } from '../table/bounds.ts'
+import { isNothing } from '../table/expression.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
+import { keyOf, type Item, type Key, type StoredItem } from '../table/item.ts'
+import { UNANSWERED_MAX } from '../table/table.ts'
+import { isSince } from '../table/version.ts'
 import { momentNow, secondsNow, type LockContext } from './context.ts'
 import {
   attemptsOf,
@@ -18,8 +22,6 @@ import {
   siblingsOf,
   type Displacer
 } from './draft.ts'
-import { isNothing } from './expression.ts'
-import { keyOf, type Item, type Key, type StoredItem } from './item.ts'
 import {
   fenceOf,
   isStill,
@@ -30,8 +32,6 @@ import {
   tombstoneOf
 } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { UNANSWERED_MAX } from './table.ts'
-import { isSince } from './version.ts'
 
 const DAY = 86_400
 
@@ -127,7 +127,7 @@ export async function hasDisplaced(
 /**
  * The drafts of an entity, or only those of one field or user, or a single one: the newest first.
  * The text of an expired lock counts as a draft, even before anybody takes the field.
- * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+ * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/table/bounds.ts
  */
 export async function listDrafts(
   context: LockContext,

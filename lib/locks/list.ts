@@ -1,9 +1,9 @@
 import { texts } from '../errors.ts'
 import { forEach } from '../for-each.ts'
-import { createDeadline, measured } from './bounds.ts'
+import { createDeadline, measured } from '../table/bounds.ts'
+import type { Item } from '../table/item.ts'
 import { momentNow, type LockContext } from './context.ts'
 import { viewOf, type LocksAndSigns } from './feed-events.ts'
-import type { Item } from './item.ts'
 import { petitionsIn } from './petitions.ts'
 import { lookersIn } from './presence.ts'
 import { recordKey, recordsOf, toShow } from './record.ts'
@@ -13,7 +13,7 @@ import { hasSigns } from './signs.ts'
 /**
  * The locks of an entity: that of one field, or all but those of one user. Consistent, complete,
  * ordered by field.
- * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+ * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/table/bounds.ts
  */
 export async function listLocks(
   context: LockContext,

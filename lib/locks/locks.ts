@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { FENCE_SECONDS } from '../table/fence.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
+import { openTable } from '../table/table.ts'
+import { createVersions, newInstance, type Bytes } from '../table/version.ts'
 import { acquire, type AcquireOptions } from './acquire.ts'
 import { lockChecks } from './checks.ts'
 import { tooFast } from './contention.ts'
@@ -28,9 +30,7 @@ import type {
   ReleaseQuery
 } from './schemas.ts'
 import { LOOKERS, newSignQueue, PETITIONS } from './signs.ts'
-import { openTable } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
-import { createVersions, newInstance, type Bytes } from './version.ts'
 import type { WriteConditions } from './write.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Item } from './item.ts'
+import type { Item } from '../table/item.ts'
 import { holderOf, isExpired, type Moment } from './record.ts'
 import type { Holder } from './schemas.ts'
 

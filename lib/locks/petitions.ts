@@ -1,6 +1,6 @@
 import { Failure, texts } from '../errors.ts'
+import type { Item } from '../table/item.ts'
 import { momentNow, secondsNow, type LockContext } from './context.ts'
-import type { Item } from './item.ts'
 import { isExpired, isTombstone, ownerOf, recordKey, type Moment } from './record.ts'
 import type { Entity, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
 import { changeSigns } from './sign-changes.ts'

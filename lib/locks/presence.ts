@@ -1,5 +1,5 @@
+import type { Item } from '../table/item.ts'
 import { momentNow, type LockContext } from './context.ts'
-import type { Item } from './item.ts'
 import type { Moment } from './record.ts'
 import type { Entity, Presence, PresenceRequest } from './schemas.ts'
 import { changeSigns } from './sign-changes.ts'

@@ -1,7 +1,6 @@
-import { isNumber, numberOf } from '../table/exact-number.ts'
-import { FENCED_UNTIL } from '../table/fence.ts'
-import { REMOVE_AT } from '../table/definition.ts'
 import { Failure, texts } from '../errors.ts'
+import { REMOVE_AT } from '../table/definition.ts'
+import { isNumber, numberOf } from '../table/exact-number.ts'
 import {
   all,
   any,
@@ -15,7 +14,8 @@ import {
   type Condition,
   type ExpressionValues,
   type Rule
-} from './expression.ts'
+} from '../table/expression.ts'
+import { FENCED_UNTIL } from '../table/fence.ts'
 import {
   asStored,
   ITEM_LIMIT,
@@ -25,7 +25,7 @@ import {
   type Item,
   type Key,
   type StoredItem
-} from './item.ts'
+} from '../table/item.ts'
 import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */

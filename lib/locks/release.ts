@@ -1,15 +1,16 @@
-import { forEach } from '../for-each.ts'
-import { FENCE_SECONDS } from '../table/fence.ts'
 import { Failure, texts } from '../errors.ts'
+import { forEach } from '../for-each.ts'
+import { createDeadline, type InTime } from '../table/bounds.ts'
+import { isNothing } from '../table/expression.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
+import { keyName, type Item, type Key } from '../table/item.ts'
+import { wasRefused } from '../table/table.ts'
 import { announceChanges, type FieldChanges } from './announce.ts'
 import { hasReplaced, isOlder, isSameRecord } from './attempt.ts'
-import { createDeadline, type InTime } from './bounds.ts'
 import { ATTEMPTS, pause, tooFast, unknownOutcome } from './contention.ts'
 import { describeWrite, isUnsettled, momentNow, secondsNow, type LockContext } from './context.ts'
 import type { Displacer } from './draft.ts'
 import { dropDraft, keepDraft } from './drafts.ts'
-import { isNothing } from './expression.ts'
-import { keyName, type Item, type Key } from './item.ts'
 import {
   changedOutcome,
   type ChangedOutcome,
@@ -32,7 +33,6 @@ import {
   type Versions
 } from './record.ts'
 import type { Entity, ReleaseQuery } from './schemas.ts'
-import { wasRefused } from './table.ts'
 
 type ReleaseOutcome = ReleasedOutcome | ChangedOutcome | HeldOutcome
 

@@ -1,8 +1,8 @@
-import { REMOVE_AT } from '../table/definition.ts'
 import { Failure } from '../errors.ts'
+import { REMOVE_AT } from '../table/definition.ts'
+import { isNothing } from '../table/expression.ts'
+import type { StoredValue } from '../table/item.ts'
 import { momentNow, type LockContext } from './context.ts'
-import { isNothing } from './expression.ts'
-import type { StoredValue } from './item.ts'
 import { isStill, recordKey, tombstoneOf } from './record.ts'
 import type { Entity } from './schemas.ts'
 import {

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../errors.ts'
-import type { Item, Key } from './item.ts'
+import type { Item, Key } from '../table/item.ts'
 import type { Moment } from './record.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { isSince } from '../table/version.ts'
 import {
   changedFields,
   isSign,
@@ -12,7 +13,6 @@ import {
 } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockView } from './schemas.ts'
-import { isSince } from './version.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
 const RETRY_MS = 2000

@@ -1,14 +1,16 @@
-import { FENCE_SECONDS } from '../table/fence.ts'
 import type { Failure } from '../errors.ts'
 import { CALLER_GONE, type PendingAnswer } from '../http/calls.ts'
+import { isNothing, type Condition } from '../table/expression.ts'
+import { FENCE_SECONDS } from '../table/fence.ts'
+import { keyName, keyOf, storedAgain, type Item, type Key } from '../table/item.ts'
+import { UNANSWERED_MAX, wasRefused } from '../table/table.ts'
+import { isSince } from '../table/version.ts'
 import type { FieldChanges } from './announce.ts'
 import { isSameRecord, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt.ts'
 import { ATTEMPTS, pause, tooFast, unknownOutcome } from './contention.ts'
 import { describeWrite, isUnsettled, momentNow, secondsNow, type LockContext } from './context.ts'
 import { dropDraft, hasDisplaced, keepDraft, keptUntil } from './drafts.ts'
-import { isNothing, type Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
-import { keyName, keyOf, storedAgain, type Item, type Key } from './item.ts'
 import type { LockRefusal, TakeoverOutcome } from './outcome.ts'
 import {
   fenceOf,
@@ -27,8 +29,6 @@ import {
   type Write
 } from './record.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
-import { UNANSWERED_MAX, wasRefused } from './table.ts'
-import { isSince } from './version.ts'
 
 /** What a request to lock a field depends on. */
 export interface WriteConditions {

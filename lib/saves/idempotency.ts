@@ -4,8 +4,8 @@ import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
-import { isOfVersion } from '../locks/expression.ts'
-import type { Item } from '../locks/item.ts'
+import { isOfVersion } from '../table/expression.ts'
+import type { Item } from '../table/item.ts'
 import {
   createLeased,
   createRecordContext,
@@ -14,7 +14,7 @@ import {
   type LeasedRecord,
   type RecordContext,
   type RecordDeps
-} from './lease.ts'
+} from '../table/lease.ts'
 
 /** For how long a record is kept, in seconds. */
 const KEPT_SECONDS = 86_400

@@ -1,14 +1,14 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { all, any, condition, expressionOf, isNothing, namesOf, rule } from '../locks/expression.ts'
-import { storedAgain, type Item, type StoredItem, type StoredValue } from '../locks/item.ts'
-import { REMOVE_AT } from '../table/definition.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author, Recorder, Save, SaveOutcome } from '../editions/save/recorder.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
-import { createDeadline, measured } from '../locks/bounds.ts'
+import { createDeadline, measured } from '../table/bounds.ts'
+import { REMOVE_AT } from '../table/definition.ts'
+import { all, any, condition, expressionOf, isNothing, namesOf, rule } from '../table/expression.ts'
+import { storedAgain, type Item, type StoredItem, type StoredValue } from '../table/item.ts'
+import { createRecordContext, type RecordContext, type RecordDeps } from '../table/lease.ts'
 import { EditionState, stateOf } from './edition-state.ts'
-import { createRecordContext, type RecordContext, type RecordDeps } from './lease.ts'
 import { boundFields, pack, unpack, type Fields } from './journal-values.ts'
 
 const DAY = 86_400
@@ -253,7 +253,7 @@ function keyOf({ environment }: JournalContext, id: string): string {
 /**
  * The newest entries under an id, or the newest before one, at most `limit`; the newest first. Items of another form than this
  * release knows are left out.
- * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+ * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/table/bounds.ts
  */
 export async function readEntries(
   context: JournalContext,

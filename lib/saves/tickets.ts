@@ -1,10 +1,9 @@
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
-import { all, any, condition, expressionOf, isOfVersion, rule } from '../locks/expression.ts'
-import type { Item } from '../locks/item.ts'
-import type { ClaimResult, ItemCheck } from '../locks/table.ts'
 import { createPatience, WAIT_MS } from '../patience.ts'
+import { all, any, condition, expressionOf, isOfVersion, rule } from '../table/expression.ts'
+import type { Item } from '../table/item.ts'
 import {
   CLOCKS_MS,
   createRecordContext,
@@ -13,7 +12,8 @@ import {
   type LeasedRecord,
   type RecordContext,
   type RecordDeps
-} from './lease.ts'
+} from '../table/lease.ts'
+import type { ClaimResult, ItemCheck } from '../table/table.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000

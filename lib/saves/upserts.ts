@@ -9,10 +9,10 @@ import type { EditionText } from '../editions/translate/texts.ts'
 import { uuidOf } from '../editions/translate/write.ts'
 import { Failure } from '../errors.ts'
 import { CALLER_GONE, hasHungUp, type Caller } from '../http/calls.ts'
-import { isOfVersion } from '../locks/expression.ts'
-import type { Item } from '../locks/item.ts'
 import { createPatience, WAIT_MS } from '../patience.ts'
 import { isUuid } from '../patterns.ts'
+import { isOfVersion } from '../table/expression.ts'
+import type { Item } from '../table/item.ts'
 import {
   createLeased,
   createRecordContext,
@@ -21,7 +21,7 @@ import {
   type LeasedRecord,
   type RecordContext,
   type RecordDeps
-} from './lease.ts'
+} from '../table/lease.ts'
 import { upsertBody, keyIn } from './upsert-body.ts'
 
 /** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */

@@ -260,8 +260,8 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/editions/x.ts', "import '../table/client.ts'", 'lib/editions/x.ts imports lib/table/client.ts: editions know no DynamoDB'],
     [
       'lib/locks/x.ts',
-      "import { createGuard } from '../saves/guard.ts'",
-      'lib/locks/x.ts imports lib/saves/guard.ts: the halves know nothing'
+      "import { createTickets } from '../saves/tickets.ts'",
+      'lib/locks/x.ts imports lib/saves/tickets.ts: the halves know nothing'
     ],
     [
       'lib/editions/x.ts',

@@ -3,10 +3,10 @@ import { createBoards } from '#lib/boards/boards.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import { viewOf } from '#lib/locks/feed-events.ts'
 import { createFeed } from '#lib/locks/feed.ts'
-import { itemSize } from '#lib/locks/item.ts'
 import { recordKey, recordOf } from '#lib/locks/record.ts'
 import type { Entity, LockRecord } from '#lib/locks/schemas.ts'
-import { createVersions } from '#lib/locks/version.ts'
+import { itemSize } from '#lib/table/item.ts'
+import { createVersions } from '#lib/table/version.ts'
 
 /** Instances of Quoin, who watches through them, and who writes. */
 export interface Newsroom {

@@ -18,7 +18,7 @@ const record = {
   payload: 'Zürich "quoted" \\ 日本'
 }
 
-/** The operations of lib/locks/table.ts, each with all that it may say. */
+/** The operations of lib/table/table.ts, each with all that it may say. */
 const commands = {
   put: (item: object = record) =>
     new PutCommand({

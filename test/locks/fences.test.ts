@@ -1,11 +1,11 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
-import { unansweredBy } from '#lib/table/fence.ts'
 import { isOlder } from '#lib/locks/attempt.ts'
 import { itemsOf, type Displacer } from '#lib/locks/draft.ts'
 import { dropDraft, keepDraft, listDrafts } from '#lib/locks/drafts.ts'
 import { createLockContext, createLocks, type Locks } from '#lib/locks/locks.ts'
-import { ITEM_LIMIT, itemSize, type Item as LockItem, type StoredValue } from '#lib/locks/item.ts'
+import { unansweredBy } from '#lib/table/fence.ts'
+import { ITEM_LIMIT, itemSize, type Item as LockItem, type StoredValue } from '#lib/table/item.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
 
 const NOW = 1_900_000_000

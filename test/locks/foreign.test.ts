@@ -1,8 +1,8 @@
 import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb'
 import t from 'tap'
-import type { Condition } from '#lib/locks/expression.ts'
 import { createLocks, type Locks } from '#lib/locks/locks.ts'
+import type { Condition } from '#lib/table/expression.ts'
 import { startEngine, engineNames } from './fixtures/engines.ts'
 import { asClient } from './fixtures/memory-store.ts'
 

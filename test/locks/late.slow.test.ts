@@ -1,7 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { unansweredBy } from '#lib/table/fence.ts'
-import { ITEM_LIMIT, itemSize } from '#lib/locks/item.ts'
+import { ITEM_LIMIT, itemSize } from '#lib/table/item.ts'
 import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import { createUnsettled } from '#lib/locks/unsettled.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'

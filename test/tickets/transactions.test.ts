@@ -1,7 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { contentModel } from '#lib/editions/model.ts'
-import { createGuardedTurns } from '#lib/saves/guard.ts'
+import { createGuardedTurns } from '#lib/boards/guard.ts'
 import { createStore } from '#lib/table/client.ts'
 import { createLocks } from '#lib/locks/locks.ts'
 import { createTickets, type TicketsDeps } from '#lib/saves/tickets.ts'

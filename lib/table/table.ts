@@ -8,7 +8,10 @@ import {
   type QueryCommandInput
 } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { unmarshallOptions } from '../table/client.ts'
+import type { Failure } from '../errors.ts'
+import type { InTime, Measure } from './bounds.ts'
+import { unmarshallOptions } from './client.ts'
+import type { Condition } from './expression.ts'
 import {
   isCancelled,
   isUnmet,
@@ -17,11 +20,8 @@ import {
   reply,
   storeFailure,
   unmetOf
-} from '../table/failures.ts'
-import { isUnanswered } from '../table/fence.ts'
-import type { Failure } from '../errors.ts'
-import type { InTime, Measure } from './bounds.ts'
-import type { Condition } from './expression.ts'
+} from './failures.ts'
+import { isUnanswered } from './fence.ts'
 import { itemOf, keyOf, type Item, type Key, type StoredItem } from './item.ts'
 
 /**

@@ -2,13 +2,13 @@ import type { ContentModel } from '../editions/model.ts'
 import type { ProposedChange, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
 import { viewOf } from '../locks/feed-events.ts'
-import type { Item } from '../locks/item.ts'
 import type { Locks } from '../locks/locks.ts'
 import { lockOf, ownerOf, recordItem } from '../locks/record.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
-import type { Ticket, Tickets } from './tickets.ts'
-import { lockedAs } from '../boards/entities.ts'
-import { inLanguage, languageOf } from '../boards/names.ts'
+import type { Ticket, Tickets } from '../saves/tickets.ts'
+import type { Item } from '../table/item.ts'
+import { lockedAs } from './entities.ts'
+import { inLanguage, languageOf } from './names.ts'
 
 export interface GuardDeps {
   tickets: Tickets

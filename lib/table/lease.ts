@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { LRUCache } from 'lru-cache'
-import { isNothing, isOfVersion } from '../locks/expression.ts'
-import { keyOf, type Item, type Key, type StoredValue } from '../locks/item.ts'
-import { openTable, type ClaimResult, type Table } from '../locks/table.ts'
-import { createVersions, type NextVersion } from '../locks/version.ts'
+import { isNothing, isOfVersion } from './expression.ts'
+import { keyOf, type Item, type Key, type StoredValue } from './item.ts'
+import { openTable, type ClaimResult, type Table } from './table.ts'
+import { createVersions, type NextVersion } from './version.ts'
 
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 export const CLOCKS_MS = 2000

@@ -1,5 +1,5 @@
-import { ExactNumber, isNumber } from '../table/exact-number.ts'
 import { Failure, texts } from '../errors.ts'
+import { ExactNumber, isNumber } from './exact-number.ts'
 
 /** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */
 export type StoredValue =
