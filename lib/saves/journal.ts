@@ -105,7 +105,7 @@ const KEYS = '#key = :key'
 const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
 
 /**
- * The saves that went through Quoin, in the table of locks. Each edition has a key, and each save an entry whose sort key
+ * The saves that went through Quoin, in the lock table. Each edition has a key, and each save an entry whose sort key
  * begins with the time. The journal writes an entry as `uncertain` before it sends the save, and again with the outcome
  * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
  */

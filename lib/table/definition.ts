@@ -13,7 +13,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
  */
 export const REMOVE_AT = 'removeAt'
 
-/** The table of locks as CreateTable takes it; a site's own table needs the same two keys. */
+/** The table as CreateTable takes it; a site's own table needs the same two keys. */
 export function tableDefinition(name: string): CreateTableCommandInput {
   return {
     TableName: name,

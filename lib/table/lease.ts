@@ -12,7 +12,7 @@ export const CLOCKS_MS = 2000
 /** How many leases that tell nothing are watched; beyond it the least recently used are forgotten. */
 const WATCHED_MAX = 1000
 
-/** What records of saves need of the table and of the clocks. */
+/** What leased records need of the table and of the clocks. */
 export interface RecordDeps {
   client: DynamoDBDocumentClient
   table: string

@@ -32,6 +32,7 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:editions|drupal)\//, /^lib\/(?:locks|table)\//, 'editions know no DynamoDB'],
   [/^lib\/(?:locks|table|editions|drupal)\//, /^lib\/(?:boards|saves)\//, 'the halves know nothing of what joins them'],
   [/^lib\/(?:table|drupal)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
+  [/^lib\/saves\//, /^lib\/(?:locks\/|boards\/(?!entities\.ts$))/, 'what joins table and editions knows no locks'],
   [/^lib\/http\//, /^lib\/(?!http\/|(?:errors|observe)\.ts$)/, 'an exchange knows nothing of what it carries'],
   [/^lib\/bus\//, /^lib\/(?!bus\/)/, 'the bus knows nothing of what it carries'],
   [/^lib\/editions\/translate\//, /^lib\/editions\/(?!translate\/|model\.ts$)/, 'translation knows nothing of the site'],
@@ -267,6 +268,26 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'lib/editions/x.ts',
       "import type { Boards } from '../boards/boards.ts'",
       'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'
+    ],
+    [
+      'lib/table/x.ts',
+      "import { recordOf } from '../locks/record.ts'",
+      'lib/table/x.ts imports lib/locks/record.ts: a client knows nothing'
+    ],
+    [
+      'lib/table/x.ts',
+      "import { createTickets } from '../saves/tickets.ts'",
+      'lib/table/x.ts imports lib/saves/tickets.ts: the halves know nothing'
+    ],
+    [
+      'lib/saves/x.ts',
+      "import { lockOf } from '../locks/record.ts'",
+      'lib/saves/x.ts imports lib/locks/record.ts: what joins table and editions knows no locks'
+    ],
+    [
+      'lib/saves/x.ts',
+      "import { createGuardedTurns } from '../boards/guard.ts'",
+      'lib/saves/x.ts imports lib/boards/guard.ts: what joins table and editions knows no locks'
     ],
     [
       'lib/drupal/x.ts',
