@@ -105,6 +105,16 @@ for (const engine of engineNames) {
       t.strictSame(writes, [])
     })
 
+    t.test('the uid of such a record is text in the answer, whatever the other program wrote', async (t) => {
+      const Item = { env_entityType_entityId: 'test-publisher_container-2', fieldName: 'title', timestamp: 5, userData: { uid: 7 } }
+      await client.send(new PutCommand({ TableName: 'DataState', Item }))
+      const reply = await save(app, { title: [{ value: 'By Bob' }] }, bob, '2')
+      const { message, locks } = reply.json()
+      t.equal(message, 'Nothing was saved: title is locked by user 7')
+      t.strictSame(locks[0].userData, { uid: '7' })
+      t.strictSame(writes, [])
+    })
+
     t.test('the holder saves', async (t) => {
       t.equal((await save(app, { title: [{ value: 'By Ada' }] }, ada)).statusCode, 200)
       t.strictSame(writes.splice(0).length, 1)
