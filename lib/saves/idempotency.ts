@@ -10,18 +10,20 @@ import {
   createLeased,
   createRecordContext,
   isLeaseOver,
+  leasedRecord,
   replaceLeased,
+  SETTLE_MS,
+  type LeasedKind,
   type LeasedRecord,
   type RecordContext,
   type RecordDeps
 } from '../table/lease.ts'
 
-/** For how long a record is kept, in seconds. */
-const KEPT_SECONDS = 86_400
+/** Requests. A record is kept for a day. */
+const KEYED_REQUESTS: LeasedKind = { name: 'request', keptSeconds: 86_400 }
+
 /** How long an attempt has until it sends something, in milliseconds. A crashed attempt keeps the next one away for as long. */
 const LEASE_MS = 15_000
-/** How long after Drupal's timeout the next attempt has to wait once something is sent, in milliseconds: Drupal may still be working on it. */
-const SETTLE_MS = 8000
 
 /** What a caller repeats: who, where, under which key, and with what. */
 export interface KeyedRequest {
@@ -133,14 +135,10 @@ export async function once<T>(
 }
 
 function recordOf(
-  { environment }: IdempotencyContext,
+  context: IdempotencyContext,
   { uid, method, path, key }: KeyedRequest
 ): LeasedRecord {
-  const name = digest([uid, method, path, key])
-  return {
-    key: { env_entityType_entityId: `${environment}#request-${name}`, fieldName: 'request' },
-    keptSeconds: KEPT_SECONDS
-  }
+  return leasedRecord(context, KEYED_REQUESTS, digest([uid, method, path, key]))
 }
 
 /** Takes the record of a request for this attempt. @returns `done` where the request has come to its end */

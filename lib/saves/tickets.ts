@@ -9,7 +9,9 @@ import {
   createRecordContext,
   isLeaseOver,
   leasedItem,
-  type LeasedRecord,
+  leasedRecord,
+  SETTLE_MS,
+  type LeasedKind,
   type RecordContext,
   type RecordDeps
 } from '../table/lease.ts'
@@ -17,15 +19,16 @@ import type { ClaimResult, ItemCheck } from '../table/table.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000
-/** How long a ticket is kept after a save that timed out, in milliseconds: Drupal may still be saving. */
-const SETTLE_MS = 8000
 
 /** How long the store may take, and how long it is left alone when it took longer or failed, in milliseconds. */
 const STORE_MS = 1000
 const REST_MS = 5000
 
-/** How long it is remembered when an edition was saved last, in seconds; a save that looked at it longer ago has ended. */
-const REMEMBERED_SECONDS = 3600
+/**
+ * Tickets. It is remembered for an hour when an edition was saved last: a save that looked at it
+ * longer ago has ended.
+ */
+const TICKETS: LeasedKind = { name: 'save', keptSeconds: 3600 }
 
 /**
  * There is no ticket, or one whose lease is over, or something that is none: without the end of a lease, or without a
@@ -161,15 +164,8 @@ export async function takeTicket(
 /** Whether somebody has the ticket of an edition: see `Tickets.isHeld`. */
 export async function isHeld(context: TicketContext, uuid: string): Promise<boolean> {
   await context.ready()
-  const ticket = await context.table.get(recordOf(context, uuid).key)
+  const ticket = await context.table.get(leasedRecord(context, TICKETS, uuid).key)
   return ticket !== undefined && !isLeaseOver(context, ticket, LEASE_MS)
-}
-
-function recordOf({ environment }: TicketContext, uuid: string): LeasedRecord {
-  return {
-    key: { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' },
-    keptSeconds: REMEMBERED_SECONDS
-  }
 }
 
 /** The ticket as it is written. A `leaseMs` of 0 gives it back, and notes when. */
@@ -179,7 +175,7 @@ function ticketItem(context: TicketContext, uuid: string, version: string, lease
     ...(leaseMs === 0 && { endedAt: Math.ceil(context.now()) }),
     ...(revision !== undefined && { revision })
   }
-  return leasedItem(context, recordOf(context, uuid), version, members, leaseMs)
+  return leasedItem(context, leasedRecord(context, TICKETS, uuid), version, members, leaseMs)
 }
 
 /**

@@ -17,7 +17,10 @@ import {
   createLeased,
   createRecordContext,
   isLeaseOver,
+  leasedRecord,
   replaceLeased,
+  SETTLE_MS,
+  type LeasedKind,
   type LeasedRecord,
   type RecordContext,
   type RecordDeps
@@ -26,10 +29,9 @@ import { upsertBody, keyIn } from './upsert-body.ts'
 
 /** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
 const LEASE_MS = 30_000
-/** The same after a create whose outcome is not known: Drupal may still be saving. */
-const SETTLE_MS = 8000
-/** How long it is remembered which edition was created for a key, in seconds; who looked for it longer ago has ended. */
-const REMEMBERED_SECONDS = 3600
+
+/** Reservations. It is remembered for an hour which edition was created: who looked for it longer ago has ended. */
+const RESERVATIONS: LeasedKind = { name: 'key', keptSeconds: 3600 }
 
 export interface UpsertsDeps extends RecordDeps {
   editions: Pick<Editions, 'bare' | 'bundles' | 'create' | 'search' | 'types' | 'update'>
@@ -129,12 +131,9 @@ export async function upsert(
   throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
 }
 
-function recordOf({ environment }: UpsertContext, bundle: string, key: string): LeasedRecord {
-  const name = hash('sha256', JSON.stringify([bundle, key]), 'base64url')
-  return {
-    key: { env_entityType_entityId: `${environment}#key-${name}`, fieldName: 'key' },
-    keptSeconds: REMEMBERED_SECONDS
-  }
+function recordOf(context: UpsertContext, bundle: string, key: string): LeasedRecord {
+  const id = hash('sha256', JSON.stringify([bundle, key]), 'base64url')
+  return leasedRecord(context, RESERVATIONS, id)
 }
 
 /** One try at an upsert. @returns undefined where somebody else creates the edition, or has just done so */

@@ -9,6 +9,12 @@ import { createVersions, type NextVersion } from './version.ts'
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 export const CLOCKS_MS = 2000
 
+/**
+ * How long a record is still held after a request to Drupal that timed out, in milliseconds: Drupal
+ * may still be working on it.
+ */
+export const SETTLE_MS = 8000
+
 /** How many leases that tell nothing are watched; beyond it the least recently used are forgotten. */
 const WATCHED_MAX = 1000
 
@@ -58,11 +64,30 @@ export function createRecordContext({
   }
 }
 
+/** A kind of records that are leased. Each is declared once, beside its members. */
+export interface LeasedKind {
+  /** Stands in both keys of a record, where no entity and no field has it. */
+  name: string
+  /** How long a record is kept after its last write, in seconds. */
+  keptSeconds: number
+}
+
 /** A record that one instance at a time holds, by a lease. Each write of it names a new version and the one that it replaces. */
 export interface LeasedRecord {
   key: Key
-  /** How long the record is kept after its last write, in seconds. */
   keptSeconds: number
+}
+
+/** The record of a kind for an id. */
+export function leasedRecord(
+  { environment }: RecordContext,
+  { name, keptSeconds }: LeasedKind,
+  id: string
+): LeasedRecord {
+  return {
+    key: { env_entityType_entityId: `${environment}#${name}-${id}`, fieldName: name },
+    keptSeconds
+  }
 }
 
 /** The members of a leased record beside its key, its version and its times. */
