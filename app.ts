@@ -110,7 +110,7 @@ async function registerAll(
   await fastify.register(requests, { ownsPaths })
   await fastify.register(jsonBody)
   await fastify.register(validation)
-  await fastify.register(auth, { config, refusals, now: store.clock.now })
+  await fastify.register(auth, { config, refusals, time: store.clock.time })
   await fastify.register(access, { config })
   await fastify.register(authDocs, { config })
   await fastify.register(rateLimits, { config, bus })

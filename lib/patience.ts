@@ -1,4 +1,5 @@
 import { abortable, type Signal } from './http/aborter.ts'
+import type { Time } from './time.ts'
 
 /** How long a loop tries, in milliseconds. */
 export const WAIT_MS = 10_000
@@ -6,14 +7,6 @@ export const WAIT_MS = 10_000
 /** The first pause between two tries and the longest one, in milliseconds. Each is twice the one before, less up to a half. */
 const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 500
-
-export interface PatienceDeps {
-  /** Milliseconds that no setting of a clock changes. */
-  monotonic: () => number
-  wait: (ms: number) => Promise<unknown>
-  /** A number from 0 to 1. */
-  random: () => number
-}
 
 /** The patience of one loop that tries again. */
 export interface Patience {
@@ -26,16 +19,16 @@ export interface Patience {
 }
 
 /** Gives a loop that tries again a bound, pauses that grow, and the signal of its caller. */
-export function createPatience({ monotonic, wait, random }: PatienceDeps): Patience {
-  const deadline = monotonic() + WAIT_MS
+export function createPatience(time: Time): Patience {
+  const deadline = time.monotonic() + WAIT_MS
   let longest = FIRST_PAUSE_MS
 
   async function pause(signal?: Signal): Promise<boolean> {
     if (signal?.aborted) throw signal.reason
-    if (monotonic() + longest > deadline) return false
-    const ms = longest * (1 - random() / 2)
+    if (time.monotonic() + longest > deadline) return false
+    const ms = longest * (1 - time.random() / 2)
     longest = Math.min(2 * longest, LAST_PAUSE_MS)
-    await abortable(wait(ms), signal)
+    await abortable(time.wait(ms), signal)
     return true
   }
 

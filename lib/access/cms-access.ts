@@ -7,6 +7,7 @@ import { createRefusals, createRefusalTimes, type Refusals } from '../drupal/ref
 import type { Entity } from '../locks/schemas.ts'
 import type { Access } from './access.ts'
 import type { EntityLocation, Questions } from './questions.ts'
+import { systemTime, type Time } from '../time.ts'
 
 export interface CmsAccessOptions {
   questions: Questions
@@ -18,8 +19,7 @@ export interface CmsAccessOptions {
   openTypes?: readonly string[]
   /** How many answers of each kind are remembered. */
   most?: number
-  /** Milliseconds that no setting of a clock changes. */
-  now?: () => number
+  time?: Time
 }
 
 interface Question {
@@ -40,15 +40,15 @@ export function createCmsAccess({
   refusals = createRefusals(),
   editors = [],
   openTypes = [],
-  now = () => performance.now(),
+  time = systemTime,
   ...memory
 }: CmsAccessOptions): Access {
-  const refused = createRefusalTimes(refusals, now)
+  const refused = createRefusalTimes(refusals, time)
   const keyOf = ({ entity: { type, id }, caller }: Question) =>
     `${fingerprint(caller)} ${type}-${id}`
   const options = {
     ...memory,
-    now,
+    time,
     keyOf,
     refusedMs: () => REFUSED_MS,
     isRefused: ({ entity, caller }: Question, { id, uuid }: EntityLocation, askedAt: number) =>

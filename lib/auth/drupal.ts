@@ -15,6 +15,7 @@ import {
   type Identity
 } from './identity.ts'
 import { remembering } from './remember.ts'
+import { systemTime, type Time } from '../time.ts'
 
 export interface DrupalOptions {
   http: Http
@@ -26,8 +27,7 @@ export interface DrupalOptions {
   refusals?: Refusals
   /** How many callers are remembered. */
   most?: number
-  /** Milliseconds that no setting of a clock changes. */
-  now?: () => number
+  time?: Time
 }
 
 /**
@@ -52,11 +52,11 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
 export function drupalCheck(options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) =>
     /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
-  const { cookieNames = [], refusals = createRefusals(), now = () => performance.now() } = options
-  const refused = createRefusalTimes(refusals, now)
+  const { cookieNames = [], refusals = createRefusals(), time = systemTime } = options
+  const refused = createRefusalTimes(refusals, time)
   const identities = remembering<Caller, Identity>({
     ...options,
-    now,
+    time,
     async ask(caller) {
       const identity = await ask(options, caller)
       if (!identity) refusals.tell(caller)

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose'
 import { texts, type Failure } from '../errors.ts'
 import { createHttp } from '../http/client.ts'
@@ -6,13 +5,7 @@ import type { HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
 import { isObject, objectIn } from '../drupal/document.ts'
 import { unavailable } from './identity.ts'
-
-/** The clock and the timer that keys are fetched by, for tests. */
-export interface KeysClock {
-  /** Milliseconds since 1970. */
-  now?: () => number
-  wait?: (ms: number) => Promise<unknown>
-}
+import { systemTime } from '../time.ts'
 
 export interface IssuerKeys {
   /**
@@ -50,11 +43,7 @@ const LOOKS_MAX = 2
  * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
  * @param onChange called whenever other keys are published than before
  */
-export function issuerKeys(
-  url: string,
-  onChange: () => void,
-  { now = Date.now, wait = sleep }: KeysClock = {}
-): IssuerKeys {
+export function issuerKeys(url: string, onChange: () => void, time = systemTime): IssuerKeys {
   const { share } = createSingleFlight<void>()
   let keys: JWTVerifyGetKey
   let lastText = ''
@@ -69,17 +58,17 @@ export function issuerKeys(
   const renew = () => share('', look)
 
   async function look(): Promise<void> {
-    const pause = askedAt + PAUSE_MS - now()
+    const pause = askedAt + PAUSE_MS - time.now()
     if (pause > 0 && isAway) throw new Error('the issuer did not answer a moment ago')
-    if (pause > 0) await wait(pause)
+    if (pause > 0) await time.wait(pause)
     const number = ++lastBegin
-    askedAt = now()
+    askedAt = time.now()
     isAway = true
     try {
       const set = await fetchKeySet(url)
       keys = createLocalJWKSet(set)
       isAway = false
-      fetchedAt = now()
+      fetchedAt = time.now()
       const text = JSON.stringify(set)
       if (text !== lastText) onChange()
       lastText = text
@@ -90,9 +79,9 @@ export function issuerKeys(
 
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     const before = lastBegin
-    if (now() >= fetchedAt + KEYS_MS) {
+    if (time.now() >= fetchedAt + KEYS_MS) {
       await renew().catch((error: unknown) => {
-        if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw keysUnavailable(error)
+        if (time.now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw keysUnavailable(error)
       })
     }
     let failure: unknown

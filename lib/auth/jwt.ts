@@ -4,8 +4,9 @@ import { LRUCache } from 'lru-cache'
 import { Failure, texts } from '../errors.ts'
 import { bearerToken, tokenMissing, tokenRefused } from './bearer.ts'
 import { identityOf, lineOf, type Check, type Identity } from './identity.ts'
-import { issuerKeys, type IssuerKeys, type KeysClock } from './issuer-keys.ts'
+import { issuerKeys, type IssuerKeys } from './issuer-keys.ts'
 import { ALGORITHMS, type PublicKey } from './public-key.ts'
+import { systemTime } from '../time.ts'
 
 /** What a token has to be like. */
 export interface JwtOptions {
@@ -51,9 +52,8 @@ const FAULTS = [
  */
 export function jwtCheck(
   { keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions,
-  clock: KeysClock = {}
+  time = systemTime
 ): Check {
-  const { now = Date.now } = clock
   const remote = 'jwksUrl' in keys
   const options: JWTVerifyOptions = {
     algorithms: remote ? [...ALGORITHMS] : [keys.algorithm],
@@ -68,7 +68,7 @@ export function jwtCheck(
   /** How often the keys have changed. A token that old keys verified is verified again with the new ones. */
   let changes = 0
   const { keyOf, renewAt }: IssuerKeys = remote
-    ? issuerKeys(keys.jwksUrl, forget, clock)
+    ? issuerKeys(keys.jwksUrl, forget, time)
     : { keyOf: () => keys.key, renewAt: () => Infinity }
 
   function forget(): void {
@@ -81,10 +81,10 @@ export function jwtCheck(
     if (token === undefined) throw tokenMissing()
     const digest = hash('sha256', token, 'base64')
     const memory = identities.get(digest)
-    if (memory && now() < memory.until) return memory.identity
+    if (memory && time.now() < memory.until) return memory.identity
     const before = changes
     const { identity, exp } = await verify(token)
-    const until = Math.min(now() + REMEMBERED_MS, exp * 1000, renewAt())
+    const until = Math.min(time.now() + REMEMBERED_MS, exp * 1000, renewAt())
     if (changes === before) identities.set(digest, { identity, until })
     return identity
   }
@@ -92,7 +92,7 @@ export function jwtCheck(
   async function verify(token: string): Promise<{ identity: Identity; exp: number }> {
     const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
       ...options,
-      currentDate: new Date(now())
+      currentDate: new Date(time.now())
     }).catch((error: unknown) => {
       throw failureOf(error)
     })

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { createSingleFlight } from '../http/single-flight.ts'
+import type { Time } from '../time.ts'
 
 export interface RememberOptions<Question, Answer> {
   /** The answer; undefined is a refusal. Throws where it cannot be found out. */
@@ -12,8 +13,7 @@ export interface RememberOptions<Question, Answer> {
   isRefused: (question: Question, answer: Answer, askedAt: number) => boolean
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
-  /** Milliseconds that no setting of a clock changes. */
-  now: () => number
+  time: Time
 }
 
 /** How long an answer is reused. A user who has logged out, or has lost a right, is let in for so long. */
@@ -37,7 +37,7 @@ export function remembering<Question, Answer extends object>({
   refusedMs,
   isRefused,
   most = MOST,
-  now
+  time
 }: RememberOptions<Question, Answer>) {
   const answers = new LRUCache<string, { answer: Answer; askedAt: number; until: number }>({
     maxSize: most,
@@ -54,17 +54,17 @@ export function remembering<Question, Answer extends object>({
 
   async function find(key: string, question: Question): Promise<Answer | undefined> {
     try {
-      const askedAt = now()
+      const askedAt = time.monotonic()
       const answer = await ask(question)
       answers.delete(key)
-      if (answer) answers.set(key, { answer, askedAt, until: now() + ACCEPTED_MS })
-      else refusals.set(key, now() + refusedMs(question))
+      if (answer) answers.set(key, { answer, askedAt, until: time.monotonic() + ACCEPTED_MS })
+      else refusals.set(key, time.monotonic() + refusedMs(question))
       return answer
     } catch (error) {
       // Looked up now: a refusal may have come meanwhile.
       const memory = recall(key, question)
-      if (!memory || now() - memory.askedAt >= STALE_MS) throw error
-      memory.until = now() + RETRY_MS
+      if (!memory || time.monotonic() - memory.askedAt >= STALE_MS) throw error
+      memory.until = time.monotonic() + RETRY_MS
       return memory.answer
     }
   }
@@ -76,8 +76,8 @@ export function remembering<Question, Answer extends object>({
   ): Promise<Answer | undefined> {
     const key = keyOf(question)
     const memory = recall(key, question)
-    if (memory && now() < memory.until && !isAnew) return memory.answer
-    if (now() < (refusals.get(key) ?? 0)) return undefined
+    if (memory && time.monotonic() < memory.until && !isAnew) return memory.answer
+    if (time.monotonic() < (refusals.get(key) ?? 0)) return undefined
     return share(key, () => find(key, question))
   }
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '../http/calls.ts'
 import { readKey } from '../drupal/credentials.ts'
+import { systemTime } from '../time.ts'
 
 /** One reader of a shared read. */
 export interface SharedRead<T> {
@@ -33,7 +34,7 @@ interface SharedEntry<T> {
  * all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
-export function createSharedReads<T>(now = () => performance.now()): JoinRead<T> {
+export function createSharedReads<T>(time = systemTime): JoinRead<T> {
   const reads = new Map<string, SharedEntry<T>>()
 
   return function join(name, caller, lastsMs, read) {
@@ -47,8 +48,8 @@ export function createSharedReads<T>(now = () => performance.now()): JoinRead<T>
 
     return {
       ask() {
-        if (entry.answer && now() - entry.askedAt < lastsMs) return entry.answer
-        entry.askedAt = now()
+        if (entry.answer && time.monotonic() - entry.askedAt < lastsMs) return entry.answer
+        entry.askedAt = time.monotonic()
         entry.answer = read(headers)
         return entry.answer
       },

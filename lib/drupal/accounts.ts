@@ -13,6 +13,7 @@ import {
   type LoginOptions,
   type LoginResult
 } from './login.ts'
+import { systemTime, type Time } from '../time.ts'
 
 /** A service account at the CMS. */
 export interface Account {
@@ -48,7 +49,7 @@ const TOKEN_MARGIN_MS = 30_000
 interface AccountContext {
   http: Http
   jsonapiPath: string
-  now: () => number
+  time: Time
   login: LoginContext
   /** The header fields of the session or the token, if there is one. */
   headers: AccountHeaders | undefined
@@ -59,30 +60,29 @@ interface AccountContext {
 function createAccountContext({
   http,
   jsonapiPath,
-  now = () => performance.now(),
-  random = Math.random,
+  time = systemTime,
   joinPeers
 }: AccountOptions): AccountContext {
   return {
     http,
     jsonapiPath,
-    now,
-    login: createLoginContext({ now, random, joinPeers }),
+    time,
+    login: createLoginContext({ time, joinPeers }),
     headers: undefined,
     seenAt: -Infinity
   }
 }
 
 /** Whether Drupal was seen to accept the header fields so recently. */
-function isSeenWithin({ now, seenAt }: AccountContext, ms: number): boolean {
-  return now() - seenAt < ms
+function isSeenWithin({ time, seenAt }: AccountContext, ms: number): boolean {
+  return time.monotonic() - seenAt < ms
 }
 
 /** Whether Drupal knows a session or a token. Where an answer does not tell, it is asked again before they are used. */
 async function isAlive(context: AccountContext, headers: AccountHeaders): Promise<boolean> {
   context.seenAt = -Infinity
   const isAlive = await isKnown(context, headers)
-  if (isAlive) context.seenAt = context.now()
+  if (isAlive) context.seenAt = context.time.monotonic()
   return isAlive
 }
 
@@ -154,7 +154,7 @@ async function checkedBasic(context: BasicContext, withinMs: number): Promise<Ac
 }
 
 async function checkBasic(context: BasicContext, mayTry: () => void): Promise<LoginResult> {
-  const { headers, wasKnown, now } = context
+  const { headers, wasKnown, time } = context
   mayTry()
   if (!(await isKnown(context, headers))) {
     context.seenAt = -Infinity
@@ -164,7 +164,7 @@ async function checkBasic(context: BasicContext, mayTry: () => void): Promise<Lo
       pauseMs: wasKnown ? LOCKED_OUT_MS : Infinity
     }
   }
-  context.seenAt = now()
+  context.seenAt = time.monotonic()
   context.wasKnown = true
   return { accepted: headers }
 }
@@ -307,8 +307,8 @@ async function checkedToken(context: OauthContext, withinMs: number): Promise<Ac
   return tryLogin(context.login, (mayTry) => openToken(context, mayTry))
 }
 
-function isCurrent({ now, expires }: OauthContext): boolean {
-  return now() < expires
+function isCurrent({ time, expires }: OauthContext): boolean {
+  return time.monotonic() < expires
 }
 
 /** The token, if it is alive, or else a new one. */
@@ -331,7 +331,7 @@ async function openToken(context: OauthContext, mayTry: () => void): Promise<Log
   }
   const newToken = { authorization: `Bearer ${accessToken}` }
   context.headers = newToken
-  context.expires = expiryOf(Number(rest.expires_in), context.now())
+  context.expires = expiryOf(Number(rest.expires_in), context.time.monotonic())
   if (await isAlive(context, newToken)) return { accepted: newToken }
   context.headers = undefined
   return { refused: UNHEEDED_TOKEN, pauseMs: LONGEST_PAUSE_MS }

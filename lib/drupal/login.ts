@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import type { Time } from '../time.ts'
 
 /** Header fields that identify an account. */
 export type AccountHeaders = Record<string, string>
@@ -31,10 +32,7 @@ export const LONGEST_PAUSE_MS = 60_000
 export type LoginAttempt = (mayTry: () => void) => Promise<LoginResult>
 
 export interface LoginOptions {
-  /** Clock, in milliseconds. */
-  now: () => number
-  /** From 0 to 1, for the length of pauses. */
-  random: () => number
+  time: Time
   /**
    * Joins the instances that have the same account.
    * @param hear to be called when one of them says that Drupal has refused it
@@ -44,7 +42,7 @@ export interface LoginOptions {
 }
 
 /** What the tries of an account have led to so far. */
-export interface LoginContext extends Pick<LoginOptions, 'now' | 'random'> {
+export interface LoginContext extends Pick<LoginOptions, 'time'> {
   currentTry: Promise<AccountHeaders> | undefined
   /** The pause after a failed try. */
   currentPause: { until: number; failure: () => Failure } | undefined
@@ -58,10 +56,9 @@ export interface LoginContext extends Pick<LoginOptions, 'now' | 'random'> {
   tellPeers: (() => void) | undefined
 }
 
-export function createLoginContext({ now, random, joinPeers }: LoginOptions): LoginContext {
+export function createLoginContext({ time, joinPeers }: LoginOptions): LoginContext {
   const context: LoginContext = {
-    now,
-    random,
+    time,
     currentTry: undefined,
     currentPause: undefined,
     failures: 0,
@@ -87,9 +84,9 @@ export async function tryLogin(
   context: LoginContext,
   attempt: LoginAttempt
 ): Promise<AccountHeaders> {
-  const { currentTry, currentPause, now } = context
+  const { currentTry, currentPause, time } = context
   if (currentTry) return currentTry
-  if (currentPause && now() < currentPause.until) throw currentPause.failure()
+  if (currentPause && time.monotonic() < currentPause.until) throw currentPause.failure()
   context.currentTry = runAttempt(context, attempt).finally(() => {
     context.currentTry = undefined
   })
@@ -110,36 +107,39 @@ async function runAttempt(context: LoginContext, attempt: LoginAttempt): Promise
   // A token locks nobody out.
   if (result.pauseMs > LONGEST_PAUSE_MS) context.tellPeers?.()
   const refusal = loginRefused(result)
-  context.currentPause = { until: context.now() + result.pauseMs, failure: () => refusal }
+  context.currentPause = {
+    until: context.time.monotonic() + result.pauseMs,
+    failure: () => refusal
+  }
   throw refusal
 }
 
 /** Pauses after another instance's refusal. */
 function heedPeer(context: LoginContext): void {
-  const { now, random, deafUntil, wasAccepted } = context
-  if (now() < deafUntil) return
+  const { time, deafUntil, wasAccepted } = context
+  if (time.monotonic() < deafUntil) return
   const pauseMs = wasAccepted ? LONGEST_PAUSE_MS : LOCKED_OUT_MS
-  context.heededUntil = now() + pauseMs * (1 - random() / 2)
+  context.heededUntil = time.monotonic() + pauseMs * (1 - time.random() / 2)
   context.deafUntil = Infinity
 }
 
 /** @throws {Failure} CMS_UNAVAILABLE while another instance's refusal is heeded */
 function mayTry(context: LoginContext): void {
-  const { now, heededUntil, deafUntil } = context
-  if (now() < heededUntil) {
+  const { time, heededUntil, deafUntil } = context
+  if (time.monotonic() < heededUntil) {
     const message = "The CMS has refused this service's account to another instance"
     throw pausing(context, heededUntil, message)
   }
-  if (deafUntil === Infinity) context.deafUntil = now() + LOCKED_OUT_MS
+  if (deafUntil === Infinity) context.deafUntil = time.monotonic() + LOCKED_OUT_MS
 }
 
 /** The failure of a try that says nothing about the credentials. Begins a pause, unless nothing was sent. */
 function failureOf(context: LoginContext, error: Failure): Failure {
   // Nothing was sent: the circuit breaker is open, or another instance's refusal is heeded.
   if (error.code === 'CMS_UNAVAILABLE') return error
-  const { now, random } = context
+  const { time } = context
   const doubled = PAUSE_MS * 2 ** context.failures++
-  const until = now() + Math.min(LONGEST_PAUSE_MS, doubled) * (1 - random() / 2)
+  const until = time.monotonic() + Math.min(LONGEST_PAUSE_MS, doubled) * (1 - time.random() / 2)
   const failure = notLoggedIn(error)
   const message = "The CMS could not log in this service's account"
   context.currentPause = {
@@ -151,7 +151,7 @@ function failureOf(context: LoginContext, error: Failure): Failure {
 
 /** Begins the pause after a lockout. @returns the failure of all requests in it */
 function pauseAfterLockout(context: LoginContext): Failure {
-  const until = context.now() + LOCKED_OUT_MS
+  const until = context.time.monotonic() + LOCKED_OUT_MS
   const message = "The CMS has locked out this service's account after wrong tries to log in"
   const failure = (): Failure => pausing(context, until, message)
   context.currentPause = { until, failure }
@@ -160,12 +160,12 @@ function pauseAfterLockout(context: LoginContext): Failure {
 
 /** The failure of a request in a pause. */
 function pausing(
-  { now }: LoginContext,
+  { time }: LoginContext,
   until: number,
   message: string,
   cause = new Error('flood control of the CMS')
 ): Failure {
-  const seconds = String(Math.max(1, Math.ceil((until - now()) / 1000)))
+  const seconds = String(Math.max(1, Math.ceil((until - time.monotonic()) / 1000)))
   return new Failure(
     'CMS_UNAVAILABLE',
     `${message}: nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`,

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../http/calls.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 import { fingerprint } from './credentials.ts'
+import type { Time } from '../time.ts'
 
 /** What the field with an entity's integer id is called. */
 export interface IdKeys {
@@ -74,16 +75,12 @@ export interface RefusalTimes {
 /** How many refusals are remembered. */
 const REMEMBERED = 10_000
 
-/** @param now the clock of whoever compares, in milliseconds */
-export function createRefusalTimes(
-  refusals: Pick<Refusals, 'listen'>,
-  now: () => number
-): RefusalTimes {
+export function createRefusalTimes(refusals: Pick<Refusals, 'listen'>, time: Time): RefusalTimes {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const times = new LRUCache<string, number>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const keyOf = (caller: Caller, id: string) => `${fingerprint(caller)} ${id.toLowerCase()}`
   refusals.listen((caller, id = '') => {
-    times.set(keyOf(caller, id), now())
+    times.set(keyOf(caller, id), time.monotonic())
   })
   return {
     last: (caller, ...ids) =>

@@ -4,6 +4,7 @@ import { fingerprint, markOf } from '../drupal/credentials.ts'
 import type { IdKeys } from '../drupal/refusals.ts'
 import { isUuid } from '../patterns.ts'
 import type { ContentModel } from './model.ts'
+import { systemTime, type Time } from '../time.ts'
 
 /** An answer to a read, as it was sent. */
 export interface Copy {
@@ -54,8 +55,7 @@ export interface StaleCacheOptions {
   model: ContentModel
   /** The uuid of the edition with an integer id, where it is known. */
   uuidOf?: (id: string) => string | undefined
-  /** In milliseconds. */
-  now?: () => number
+  time?: Time
 }
 
 const ENTRIES = 5000
@@ -87,14 +87,14 @@ export function createStaleCache({
   seconds,
   model,
   uuidOf = () => undefined,
-  now = () => performance.now()
+  time = systemTime
 }: StaleCacheOptions): StaleCache {
   const keysOf: StaleContext['keysOf'] = new Map()
   const cache: StaleContext = {
     seconds,
     model,
     uuidOf,
-    now,
+    time,
     copies: createCopies(keysOf),
     keysOf,
     // As a size: with `max` the cache would reserve the memory for all of them at once.
@@ -103,7 +103,7 @@ export function createStaleCache({
     savedAt: -Infinity
   }
   return {
-    now,
+    now: time.monotonic,
     keep: (key, copy, receivedAt, caller) => keepCopy(cache, key, copy, receivedAt, caller),
     find: (key) => findCopy(cache, key),
     forget: (key) => {
@@ -153,18 +153,18 @@ function keepCopy(
 }
 
 function findCopy(
-  { copies, now, seconds }: StaleContext,
+  { copies, time, seconds }: StaleContext,
   key: string
 ): { copy: Copy; age: number } | undefined {
   const copy = copies.get(key)
   if (!copy) return undefined
-  const age = Math.ceil((now() - copy.at) / 1000)
+  const age = Math.ceil((time.monotonic() - copy.at) / 1000)
   return age <= seconds ? { copy, age } : undefined
 }
 
 function outdateCopies(cache: StaleContext, uuid: string): void {
-  const { copies, now } = cache
-  cache.savedAt = now()
+  const { copies, time } = cache
+  cache.savedAt = time.monotonic()
   // Any list may have gained or lost the edition.
   for (const [key, { isEdition, payload }] of [...copies.entries()]) {
     if (!isEdition || payload.includes(uuid)) copies.delete(key)
@@ -178,12 +178,12 @@ function refuseCopies(
   keys: IdKeys
 ): void {
   const owner = fingerprint(caller)
-  cache.refusals.set(owner, cache.now())
+  cache.refusals.set(owner, cache.time.monotonic())
   dropCopies(cache, owner, id, keys)
 }
 
 function withdrawCopies(cache: StaleContext, mark: string, id: string | undefined): void {
-  cache.refusedElsewhere.set(mark, cache.now())
+  cache.refusedElsewhere.set(mark, cache.time.monotonic())
   for (const owner of [...cache.keysOf.keys()]) {
     if (markOf(owner) === mark) dropCopies(cache, owner, id, cache.model.keys)
   }

@@ -7,6 +7,7 @@ import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './recor
 import type { Entity, LockRequest } from './schemas.ts'
 import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
 import type { createUnsettled } from './unsettled.ts'
+import type { Time } from '../time.ts'
 
 /** What the operations on the locks of one environment need. `createLocks` puts it together. */
 export interface LockContext {
@@ -21,7 +22,7 @@ export interface LockContext {
   foreignSeconds: number
   /** How long the text of a displaced lock is kept. */
   draftDays: number
-  time: LockTime
+  time: Time
   /** This instance, as its versions name it. */
   instance: string
   nextVersion: NextVersion
@@ -37,20 +38,6 @@ export interface LockContext {
   onKept: (() => void) | undefined
   /** Notes takeovers, before they are answered. */
   takeoverNotes: TakeoverNotes | undefined
-}
-
-/** The clocks, pauses and random numbers of the locks. */
-export interface LockTime {
-  /** The store's clock, in milliseconds since 1970. */
-  now: () => number
-  /** Milliseconds that no setting of a clock changes, as `performance.now`. */
-  monotonic: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready: () => Promise<void> | undefined
-  /** Resolves after so many milliseconds. */
-  wait: (ms: number) => Promise<unknown>
-  /** A number from 0 to 1. */
-  random: () => number
 }
 
 /** What notes takeovers of locks that hold. */

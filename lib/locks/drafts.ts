@@ -201,7 +201,7 @@ async function findDrafts(
 ): Promise<DraftRecord[]> {
   const key = recordKey(context.environment, entity)
   const moment = momentNow(context)
-  const inTime = createDeadline(context.time.monotonic)
+  const inTime = createDeadline(context.time)
   const isWanted = ({ id }: Draft) => query.draft === undefined || id === query.draft
   // In this order, because a text is kept before its lock goes. A text displaced meanwhile is
   // found twice, never missed.

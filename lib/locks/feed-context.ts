@@ -5,6 +5,7 @@ import type { LockNotice } from './notice.ts'
 import { paceOf } from './pace.ts'
 import type { Entity, LockView } from './schemas.ts'
 import { createWatched, URGENCIES, type Urgency, type WatchedEntity } from './watched.ts'
+import type { Time } from '../time.ts'
 
 const RETRY_AFTER_SECONDS = '30'
 
@@ -46,8 +47,7 @@ export interface FeedDeps extends FeedOptions {
   read: (entity: Entity) => Promise<LocksAndSigns>
   /** Whether the lease of a lock is over. */
   isOver?: (lock: LockView) => boolean
-  /** Milliseconds since 1970, as `Date.now`. */
-  now?: () => number
+  time?: Time
 }
 
 /** All that is watched, and by whom. */
@@ -119,7 +119,7 @@ function watchEntity(feed: FeedContext, entity: Entity): WatchedEntity {
       intervalMs: (urgency) => intervalMs(feed, urgency),
       onFailure: (error) => warnOfFailure(feed, error),
       isOver: feed.isOver,
-      now: feed.now,
+      time: feed.time,
       pollMs: feed.restMs
     })
   feed.entities.set(name, watched)
@@ -140,10 +140,10 @@ export function exitChannel(feed: FeedContext, targets: Entity[], channel: Chann
 
 /** Milliseconds between two reads of an entity: those with locks come first. */
 function intervalMs(feed: FeedContext, urgency: Urgency): number {
-  const isDue = performance.now() - feed.pacedAt > feed.pollMs
+  const isDue = feed.time.monotonic() - feed.pacedAt > feed.pollMs
   if (!feed.pace || isDue) {
     feed.pace = computePace(feed)
-    feed.pacedAt = performance.now()
+    feed.pacedAt = feed.time.monotonic()
   }
   return feed.pace[urgency]
 }
@@ -161,7 +161,7 @@ function computePace(feed: FeedContext): Record<Urgency, number> {
 
 /** Warns that a watched entity cannot be read, once a minute at most. */
 export function warnOfFailure(feed: FeedContext, error: unknown): void {
-  if (performance.now() - feed.warnedAt < WARN_MS) return
-  feed.warnedAt = performance.now()
+  if (feed.time.monotonic() - feed.warnedAt < WARN_MS) return
+  feed.warnedAt = feed.time.monotonic()
   feed.warn?.(error as Error)
 }

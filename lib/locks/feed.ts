@@ -4,6 +4,7 @@ import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf, readsPerSecond as readsOf } from './pace.ts'
 import type { Entity } from './schemas.ts'
 import { watchLocks, type WatchOptions } from './watcher.ts'
+import { systemTime } from '../time.ts'
 
 /**
  * Tells watchers of all changes to the locks of entities, through any instance. It reads the table at an interval, once for
@@ -23,7 +24,7 @@ export function createFeed({
   warn,
   notices,
   isOver = () => false,
-  now = Date.now
+  time = systemTime
 }: FeedDeps) {
   const feed: FeedContext = {
     read,
@@ -37,7 +38,7 @@ export function createFeed({
     warn,
     notices,
     isOver,
-    now,
+    time,
     entities: new Map(),
     channels: new Map(),
     watchers: new Set(),
@@ -69,15 +70,19 @@ export function beginWriting(
   feed: FeedContext,
   entity: Entity
 ): (changes: Changes, isSure?: boolean) => void {
-  const { entities, notices, now } = feed
+  const { entities, notices, time } = feed
   const name = entityName(entity)
   const watched = entities.get(name)
   const endWrite = watched?.writing()
-  const began = now()
+  const began = time.now()
   return (changes, isSure = true) => {
     if (notices?.isUp()) {
       endWrite?.()
-      return tellWrite(feed, entity, noticeOf(entity, { began, ended: now(), isSure }, changes))
+      return tellWrite(
+        feed,
+        entity,
+        noticeOf(entity, { began, ended: time.now(), isSure }, changes)
+      )
     }
     endWrite?.(changes)
     // Somebody has begun to watch it meanwhile: the first read may have missed the write.
@@ -98,8 +103,8 @@ function tellWrite({ entities, notices }: FeedContext, entity: Entity, notice: L
 /**
  * Call this after a write that only a read shows. The entity is read again for all who watch it, here or at another instance.
  */
-export function stir({ entities, notices, now }: FeedContext, entity: Entity): void {
-  const moment = now()
+export function stir({ entities, notices, time }: FeedContext, entity: Entity): void {
+  const moment = time.now()
   entities.get(entityName(entity))?.soon(0)
   notices?.tell(noticeOf(entity, { began: moment, ended: moment, isSure: false }, new Map()))
 }
@@ -123,10 +128,10 @@ export function hearNotice({ entities }: FeedContext, notice: LockNotice): void 
  * soon as the limit on reads allows, since notices may have been lost.
  */
 export function catchUp(feed: FeedContext): void {
-  const { entities, pollMs } = feed
+  const { entities, pollMs, time } = feed
   feed.pace = undefined
   const [withinMs] = paceOf([entities.size], pollMs)
-  for (const watched of entities.values()) watched.soon(Math.random() * withinMs!)
+  for (const watched of entities.values()) watched.soon(time.random() * withinMs!)
 }
 
 /** Ends every watcher, and those that are still to come. */

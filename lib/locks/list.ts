@@ -59,7 +59,7 @@ async function readLocks(
     now: momentNow(context),
     payloads: payload !== 0
   })
-  const inTime = createDeadline(context.time.monotonic)
+  const inTime = createDeadline(context.time)
   const { Items, Count, ScannedCount } = await measured(memory, texts.narrowerLocks, (measure) =>
     table.query(query, { inTime, measure })
   )

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
@@ -32,6 +31,7 @@ import type {
 import { LOOKERS, newSignQueue, PETITIONS } from './signs.ts'
 import { createUnsettled } from './unsettled.ts'
 import type { WriteConditions } from './write.ts'
+import { systemTime, type Time } from '../time.ts'
 
 /**
  * How long a request may wait for others of this instance that take over the same field, in
@@ -54,20 +54,11 @@ export interface LocksDeps {
   draftDays?: number
   /** How watchers are served. */
   feed?: FeedOptions
-  /** The store's clock, in milliseconds since 1970. */
-  now?: () => number
-  /** Milliseconds that no setting of a clock changes, as `performance.now`. */
-  monotonic?: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready?: () => Promise<void> | undefined
+  time?: Time
   /** Called for every text of another user that was kept as a draft. */
   onKept?: () => void
   /** Notes takeovers, before they are answered. */
   takeovers?: TakeoverNotes | undefined
-  /** Resolves after so many milliseconds. */
-  wait?: (ms: number) => Promise<unknown>
-  /** A number from 0 to 1. */
-  random?: () => number
   /** Random bytes for versions. */
   bytes?: Bytes
 }
@@ -130,29 +121,25 @@ export function createLockContext({
   foreignSeconds = 86_400,
   draftDays = 30,
   feed = {},
-  now = Date.now,
-  monotonic = () => performance.now(),
-  ready = () => undefined,
+  time = systemTime,
   onKept,
   takeovers,
-  wait = setTimeout,
-  random = Math.random,
   bytes = randomBytes
 }: LocksDeps): LockContext {
   const instance = newInstance(bytes)
   const context: LockContext = {
-    table: openTable({ client, table, wait, random, toItem: recordItem }),
+    table: openTable({ client, table, time, toItem: recordItem }),
     environment,
     memory,
     leaseSeconds,
     foreignSeconds,
     draftDays,
-    time: { now, monotonic, ready, wait, random },
+    time,
     instance,
-    nextVersion: createVersions(now, instance, bytes),
+    nextVersion: createVersions(time, instance, bytes),
     feed: createFeed({
       ...feed,
-      now,
+      time,
       isOver: (lock) => isExpired(lock, momentNow(context)),
       read: (entity) => readForFeed(context, entity)
     }),

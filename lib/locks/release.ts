@@ -72,7 +72,7 @@ export async function release(
   await context.time.ready()
   return announceChanges(context, entity, async (changes) => {
     const key = recordKey(context.environment, entity)
-    const inTime = createDeadline(context.time.monotonic)
+    const inTime = createDeadline(context.time)
     const releaseOne = (fieldName: string) =>
       releaseField(context, {
         key: { env_entityType_entityId: key, fieldName },

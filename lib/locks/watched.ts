@@ -13,6 +13,7 @@ import {
 } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockView } from './schemas.ts'
+import type { Time } from '../time.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
 const RETRY_MS = 2000
@@ -43,7 +44,7 @@ export interface WatchedDeps {
   /** Whether the lease of a lock is over. */
   isOver: (lock: LockView) => boolean
   /** Milliseconds since 1970. */
-  now: () => number
+  time: Time
   /** Least milliseconds between the beginnings of two reads that writes and notices ask for. */
   pollMs?: number
 }
@@ -97,7 +98,7 @@ export type WatchedEntity = ReturnType<typeof createWatched>
 /** An entity, whoever watches it: one request reads it at a time, again and again until it is closed. */
 export function createWatched(
   entity: Entity,
-  { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps
+  { read, intervalMs, onFailure, isOver, time, pollMs = 0 }: WatchedDeps
 ) {
   const watched: WatchedContext = {
     entity,
@@ -105,7 +106,7 @@ export function createWatched(
     intervalMs,
     onFailure,
     isOver,
-    now,
+    time,
     pollMs,
     wakes: new Set(),
     state: undefined,
@@ -116,7 +117,7 @@ export function createWatched(
     writes: 0,
     changes: 0,
     lastChanges: new Map(),
-    activeAt: performance.now(),
+    activeAt: time.monotonic(),
     changedAt: -Infinity,
     readAt: -Infinity,
     begunAt: -Infinity,
@@ -163,8 +164,8 @@ function beginRead(watched: WatchedContext): Promise<void> {
   clearTimeout(watched.pollTimer)
   clearTimeout(watched.soonTimer)
   watched.soonTimer = undefined
-  watched.readAt = watched.now()
-  watched.begunAt = performance.now()
+  watched.readAt = watched.time.now()
+  watched.begunAt = watched.time.monotonic()
   watched.reading = load(watched)
   return watched.reading
 }
@@ -200,7 +201,7 @@ function forgetOldNotices({ writtenAt, readAt }: WatchedContext): void {
  * opened at once would be read at once, again and again.
  */
 function planPoll(watched: WatchedContext, leastMs: number, isFirst: boolean): void {
-  const intervalMs = watched.intervalMs(urgencyOf(watched)) * (isFirst ? Math.random() : 1)
+  const intervalMs = watched.intervalMs(urgencyOf(watched)) * (isFirst ? watched.time.random() : 1)
   watched.pollTimer = setTimeout(() => poke(watched), Math.max(leastMs, intervalMs))
 }
 
@@ -212,8 +213,8 @@ function setState(
   const { state } = watched
   const next = locks && nextState(watched.entity, locks, watched.signs, state)
   if (next === state && isStale === watched.isStale) return
-  if (state?.locks.size) watched.activeAt = performance.now()
-  if (state && next !== state) watched.changedAt = performance.now()
+  if (state?.locks.size) watched.activeAt = watched.time.monotonic()
+  if (state && next !== state) watched.changedAt = watched.time.monotonic()
   if (state && next && watched.writes > 0) {
     for (const field of changedFields(state.locks, next.locks)) {
       watched.lastChanges.set(field, ++watched.changes)
@@ -227,14 +228,17 @@ function setState(
 /** The store does not answer: shows the last state as stale, and each lock only until its lease is over. */
 function showStale(watched: WatchedContext): void {
   if (watched.isClosed) return
-  const { state, isOver, now } = watched
+  const { state, isOver, time } = watched
   const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
-  watched.signs = watched.signs.filter(({ until }) => until * 1000 > now())
+  watched.signs = watched.signs.filter(({ until }) => until * 1000 > time.now())
   setState(watched, locks, true)
   const end = nextEnd(locks, watched.signs)
   clearTimeout(watched.staleTimer)
   if (end === undefined) return
-  watched.staleTimer = setTimeout(() => showStale(watched), Math.min(LOOK_MS, end * 1000 - now()))
+  watched.staleTimer = setTimeout(
+    () => showStale(watched),
+    Math.min(LOOK_MS, end * 1000 - time.now())
+  )
 }
 
 /**
@@ -265,10 +269,11 @@ function beginWrite(watched: WatchedContext): (changes?: Changes) => void {
  */
 function hearWrite(watched: WatchedContext, notice: LockNotice): void {
   const { ended, isSure } = notice
-  const { now, readAt, writtenAt } = watched
+  const { time, readAt, writtenAt } = watched
   if (ended < readAt - SPREAD_MS) return
   const changes = changesIn(notice)
-  const isTaken = isSure && ended <= now() + SPREAD_MS && writtenAt.size + changes.size <= TOLD_MAX
+  const isTaken =
+    isSure && ended <= time.now() + SPREAD_MS && writtenAt.size + changes.size <= TOLD_MAX
   if (!isTaken) return readSoon(watched, 0)
   const isInOrder = takeChanges(watched, changes, notice)
   if (watched.state) {
@@ -297,12 +302,12 @@ function takeChanges(
 
 /** Reads within a time, but not more often than every `pollMs`, and not before the read that is under way has ended. */
 function readSoon(watched: WatchedContext, ms: number): void {
-  const at = Math.max(performance.now() + ms, watched.begunAt + watched.pollMs)
+  const at = Math.max(watched.time.monotonic() + ms, watched.begunAt + watched.pollMs)
   if (watched.soonTimer && at >= watched.soonAt) return
   clearTimeout(watched.soonTimer)
-  if (at <= performance.now()) return poke(watched)
+  if (at <= watched.time.monotonic()) return poke(watched)
   watched.soonAt = at
-  watched.soonTimer = setTimeout(() => poke(watched), Math.max(0, at - performance.now()))
+  watched.soonTimer = setTimeout(() => poke(watched), Math.max(0, at - watched.time.monotonic()))
 }
 
 /** Reads once the next lease, or sign, is over: nobody writes that. */
@@ -310,7 +315,7 @@ function planEnd(watched: WatchedContext): void {
   clearTimeout(watched.endTimer)
   const end = nextEnd(watched.state?.locks, watched.signs)
   if (end === undefined || watched.isStale || watched.isClosed) return
-  const ms = Math.max(0, Math.min(LOOK_MS, end * 1000 - watched.now()))
+  const ms = Math.max(0, Math.min(LOOK_MS, end * 1000 - watched.time.now()))
   watched.endTimer = setTimeout(() => readSoon(watched, 0), ms)
 }
 
@@ -321,11 +326,11 @@ function poke(watched: WatchedContext): void {
 
 /** Somebody new watches: for a while this entity is read as one of which news is expected. */
 function freshen(watched: WatchedContext): void {
-  watched.activeAt = performance.now()
+  watched.activeAt = watched.time.monotonic()
 }
 
-function urgencyOf({ state, activeAt, changedAt }: WatchedContext): Urgency {
-  const now = performance.now()
+function urgencyOf({ time, state, activeAt, changedAt }: WatchedContext): Urgency {
+  const now = time.monotonic()
   if (state?.locks.size) return now - changedAt < FRESH_MS ? 'busy' : 'occupied'
   return now - activeAt < FRESH_MS ? 'fresh' : 'idle'
 }

@@ -103,7 +103,7 @@ function createWatcher(
     channel: enterChannel(feed, targets),
     position: -1,
     backlog: [],
-    beatAt: performance.now() + feed.heartbeatMs,
+    beatAt: feed.time.monotonic() + feed.heartbeatMs,
     beatTimer: undefined,
     resume: undefined,
     wake: () => watcher.resume?.(),
@@ -157,9 +157,9 @@ function leaveChannel({ feed, wake }: WatcherContext, targets: Entity[], channel
 }
 
 function planBeat(watcher: WatcherContext): void {
-  const { heartbeatMs } = watcher.feed
+  const { heartbeatMs, time } = watcher.feed
   clearTimeout(watcher.beatTimer)
-  watcher.beatAt = performance.now() + heartbeatMs
+  watcher.beatAt = time.monotonic() + heartbeatMs
   watcher.beatTimer = setTimeout(() => {
     // A timer may be early.
     watcher.beatAt = 0
@@ -187,7 +187,7 @@ async function turnTo(watcher: WatcherContext, newTargets: Entity[]): Promise<vo
 
 async function nextBatch(watcher: WatcherContext): Promise<Batch | undefined> {
   while (isWatching(watcher)) {
-    if (performance.now() >= watcher.beatAt) {
+    if (watcher.feed.time.monotonic() >= watcher.beatAt) {
       planBeat(watcher)
       return HEARTBEAT
     }

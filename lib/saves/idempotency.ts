@@ -147,14 +147,14 @@ async function take(
   record: LeasedRecord,
   fingerprint: string
 ): Promise<HeldRequest | { done: RequestOutcome }> {
-  await context.ready()
-  const sentAt = context.monotonic()
+  await context.time.ready()
+  const sentAt = context.time.monotonic()
   const fresh = { fingerprint, uuid: randomUUID() }
   const claim = await createLeased(context, record, fresh, LEASE_MS)
   if (claim.done) return heldRequest(record, fresh, claim.version, sentAt)
   const { inTheWay } = claim
   if (!inTheWay) throw keyBusy()
-  if (Number(inTheWay['removeAt']) * 1000 <= context.now()) {
+  if (Number(inTheWay['removeAt']) * 1000 <= context.time.now()) {
     return takeOver(context, record, inTheWay, fresh)
   }
   const entry = entryOf(inTheWay)
@@ -164,7 +164,7 @@ async function take(
   if (entry.done) return { done: entry.done }
   const longestMs = Math.max(LEASE_MS, context.timeoutMs + SETTLE_MS)
   if (isLeaseOver(context, inTheWay, longestMs)) return takeOver(context, record, inTheWay, entry)
-  throw keyBusy(Math.min(Number(inTheWay['leaseUntil']) - context.now(), longestMs))
+  throw keyBusy(Math.min(Number(inTheWay['leaseUntil']) - context.time.now(), longestMs))
 }
 
 async function takeOver(
@@ -173,7 +173,7 @@ async function takeOver(
   { version: replaced }: Item,
   entry: RequestEntry
 ): Promise<HeldRequest> {
-  const sentAt = context.monotonic()
+  const sentAt = context.time.monotonic()
   const version = await replaceLeased(context, record, replaced, membersOf(entry), LEASE_MS)
   if (version === undefined) throw keyBusy()
   return heldRequest(record, entry, version, sentAt)
@@ -205,7 +205,7 @@ function attemptOf(context: IdempotencyContext, held: HeldRequest): Attempt {
     },
     intend: (intent) => intend(context, held, intent),
     confirm() {
-      if (context.monotonic() >= held.leaseEnds) throw keyBusy()
+      if (context.time.monotonic() >= held.leaseEnds) throw keyBusy()
     }
   }
 }
@@ -216,7 +216,7 @@ async function intend(
   intent: Intent
 ): Promise<void> {
   const leaseMs = context.timeoutMs + SETTLE_MS
-  const sentAt = context.monotonic()
+  const sentAt = context.time.monotonic()
   if (!(await write(context, held, { intent }, leaseMs))) throw keyBusy()
   held.leaseEnds = sentAt + leaseMs
   held.earlier = undefined

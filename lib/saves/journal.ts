@@ -222,27 +222,27 @@ async function write(
   newItem: () => StoredItem | Promise<StoredItem>,
   condition = isNothing()
 ): Promise<StoredItem | undefined> {
-  const { table, ready, monotonic } = context
-  if (monotonic() < context.restsUntil) return undefined
+  const { table, time } = context
+  if (time.monotonic() < context.restsUntil) return undefined
   try {
-    await ready()
+    await time.ready()
     const item = await newItem()
     await table.put(item, condition)
     return item
   } catch (error) {
-    context.restsUntil = monotonic() + REST_MS
+    context.restsUntil = time.monotonic() + REST_MS
     context.warn(error as Error)
     return undefined
   }
 }
 
 function newItem(context: JournalContext, id: string) {
-  const { now, nextVersion, days } = context
+  const { time, nextVersion, days } = context
   return {
     env_entityType_entityId: keyOf(context, id),
     fieldName: nextVersion(),
-    at: Math.floor(now()),
-    [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY
+    at: Math.floor(time.now()),
+    [REMOVE_AT]: Math.floor(time.now() / 1000) + days * DAY
   }
 }
 
@@ -260,10 +260,10 @@ export async function readEntries(
   id: string,
   { limit, before }: PageOptions
 ): Promise<Entry[]> {
-  const { table, ready, now, monotonic, memory } = context
-  await ready()
+  const { table, time, memory } = context
+  await time.ready()
   const keys = before === undefined ? KEYS : KEYS_BEFORE
-  const seconds = Math.floor(now() / 1000)
+  const seconds = Math.floor(time.now() / 1000)
   const query = {
     ConsistentRead: true,
     ScanIndexForward: false,
@@ -277,7 +277,7 @@ export async function readEntries(
   }
   const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) =>
     table.query(query, {
-      inTime: createDeadline(monotonic),
+      inTime: createDeadline(time),
       measure,
       isWanted: (item) => isKept(item, seconds) && isEntry(item),
       most: limit
@@ -292,10 +292,12 @@ export async function findEntry(
   id: string,
   entry: string
 ): Promise<Entry | undefined> {
-  const { table, ready, now } = context
-  await ready()
+  const { table, time } = context
+  await time.ready()
   const item = await table.get({ env_entityType_entityId: keyOf(context, id), fieldName: entry })
-  return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item) ? entryOf(item) : undefined
+  return item && isKept(item, Math.floor(time.now() / 1000)) && isEntry(item)
+    ? entryOf(item)
+    : undefined
 }
 
 /** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */

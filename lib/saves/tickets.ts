@@ -130,7 +130,7 @@ export function createTickets({
     hasTransactions: undefined
   }
   return {
-    now: context.now,
+    now: context.time.now,
     take: (uuid, since, signal) => takeTicket(context, uuid, since, signal),
     isHeld: (uuid) => isHeld(context, uuid)
   }
@@ -143,11 +143,11 @@ export async function takeTicket(
   since: number,
   signal?: Signal
 ): Promise<Ticket> {
-  const patience = createPatience(context)
+  const patience = createPatience(context.time)
   let hasWaited = false
   let last: unknown
   do {
-    const sentAt = context.monotonic()
+    const sentAt = context.time.monotonic()
     const claim = await claimUnlessAway(context, uuid, last)
     if (claim === undefined) return ownTicket(hasWaited)
     if (claim.done) {
@@ -163,7 +163,7 @@ export async function takeTicket(
 
 /** Whether somebody has the ticket of an edition: see `Tickets.isHeld`. */
 export async function isHeld(context: TicketContext, uuid: string): Promise<boolean> {
-  await context.ready()
+  await context.time.ready()
   const ticket = await context.table.get(leasedRecord(context, TICKETS, uuid).key)
   return ticket !== undefined && !isLeaseOver(context, ticket, LEASE_MS)
 }
@@ -172,7 +172,7 @@ export async function isHeld(context: TicketContext, uuid: string): Promise<bool
 function ticketItem(context: TicketContext, uuid: string, version: string, leaseMs: number) {
   const revision = context.revisions?.of(uuid)
   const members = {
-    ...(leaseMs === 0 && { endedAt: Math.ceil(context.now()) }),
+    ...(leaseMs === 0 && { endedAt: Math.ceil(context.time.now()) }),
     ...(revision !== undefined && { revision })
   }
   return leasedItem(context, leasedRecord(context, TICKETS, uuid), version, members, leaseMs)
@@ -189,12 +189,12 @@ async function claimUnlessAway(
   last: unknown
 ): Promise<TicketClaim | undefined> {
   if (context.required) return claimTicket(context, uuid, last)
-  if (context.monotonic() < context.restsUntil) return undefined
+  if (context.time.monotonic() < context.restsUntil) return undefined
   const claim = claimTicket(context, uuid, last)
   try {
     return await inTime(claim)
   } catch (error) {
-    context.restsUntil = context.monotonic() + REST_MS
+    context.restsUntil = context.time.monotonic() + REST_MS
     context.warn(error as Error)
     giveBackLate(context, uuid, claim)
     return undefined
@@ -213,11 +213,11 @@ async function claimTicket(
   uuid: string,
   last: unknown
 ): Promise<TicketClaim> {
-  const { table, ready, now, nextVersion, leaseMs } = context
-  await ready()
+  const { table, time, nextVersion, leaseMs } = context
+  await time.ready()
   const version = nextVersion(last)
   const isFree = condition(isTurnFree, {
-    ':now': Math.floor(now()),
+    ':now': Math.floor(time.now()),
     ':version': version,
     ':number': 'N',
     ':string': 'S'
@@ -261,14 +261,14 @@ function sharedTicket(
   sentAt: number,
   isOutdated: boolean
 ): Ticket {
-  const { leaseMs, monotonic } = context
+  const { leaseMs, time } = context
   const held: HeldTicket = { uuid, version, leaseEnds: sentAt + leaseMs, isLost: false }
   const renewal = setInterval(() => renew(context, held), leaseMs / 3).unref()
   return {
     isShared: true,
     isOutdated,
     confirm() {
-      if (held.isLost || monotonic() >= held.leaseEnds) throw lostTurn()
+      if (held.isLost || time.monotonic() >= held.leaseEnds) throw lostTurn()
     },
     renewIf: (checks) => renewIf(context, held, checks),
     async end(isSettled) {
@@ -280,9 +280,9 @@ function sharedTicket(
 }
 
 async function renew(context: TicketContext, held: HeldTicket): Promise<void> {
-  const { table, monotonic, leaseMs } = context
+  const { table, time, leaseMs } = context
   const { uuid, version } = held
-  const renewedAt = monotonic()
+  const renewedAt = time.monotonic()
   const item = ticketItem(context, uuid, version, leaseMs)
   const result = await table.put(item, isOfVersion(version)).catch(() => undefined)
   if (result?.done) held.leaseEnds = renewedAt + leaseMs
@@ -296,9 +296,9 @@ async function renewIf(
   checks: ItemCheck[]
 ): Promise<Item[] | undefined> {
   if (context.hasTransactions === false) return undefined
-  const { table, monotonic, leaseMs } = context
+  const { table, time, leaseMs } = context
   const { uuid, version } = held
-  const renewedAt = monotonic()
+  const renewedAt = time.monotonic()
   const item = ticketItem(context, uuid, version, leaseMs)
   const result = await table.putIf(item, isOfVersion(version), checks)
   noteTransactions(context, 'unsupported' in result ? result.unsupported : undefined)

@@ -122,7 +122,7 @@ export async function upsert(
     wasCreate: options.attempt?.earlier?.before === '',
     record: recordOf(context, bundle, key)
   }
-  const patience = createPatience(context)
+  const patience = createPatience(context.time)
   do {
     if (hasHungUp(caller)) throw CALLER_GONE
     const result = await attempt(context, save)
@@ -200,7 +200,7 @@ async function reserveAndCreate(
   context: UpsertContext,
   save: Upsert
 ): Promise<UpsertResult | undefined> {
-  await context.ready()
+  await context.time.ready()
   const ownUuid = uuidOf(save.body, context.model)
   const uuid = ownUuid ?? randomUUID()
   const claim = await createLeased(context, save.record, { uuid }, LEASE_MS)

@@ -1,5 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 import { LARGE_ANSWER, type AnswerMemory } from '../http/answer-memory.ts'
+import type { Time } from '../time.ts'
 
 /** Milliseconds after which a request about a whole entity begins nothing more; what is under way then ends within 5 s. */
 export const WHOLE_MS = 10_000
@@ -14,10 +15,10 @@ export const LIST_LIMIT = 16 * 1024 * 1024
 export type InTime = () => void
 
 /** @param monotonic milliseconds, from any moment on */
-export function createDeadline(monotonic: () => number): InTime {
-  const until = monotonic() + WHOLE_MS
+export function createDeadline(time: Time): InTime {
+  const until = time.monotonic() + WHOLE_MS
   return () => {
-    if (monotonic() < until) return
+    if (time.monotonic() < until) return
     throw new Failure(
       'STORE_UNAVAILABLE',
       `The lock store needs more than ${WHOLE_MS / 1000} s for all of this; ask for one field, or try again`,

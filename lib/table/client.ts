@@ -53,16 +53,15 @@ export function createStore({
   attempts = 3,
   shortcut = true,
   observe,
-  now,
-  monotonic,
+  time,
   onSkew
 }: StoreSettings): Store {
-  const clock = createClock({ now, monotonic, onSkew })
+  const clock = createClock({ time, onSkew })
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
   const signer = createSigner({
     region,
     credentials: () => client.config.credentials(),
-    now: clock.now
+    time: clock.time
   })
   const transport = createTransport({ connectMs, attemptMs, clock })
   const client: DynamoDBClient = new DynamoDBClient({

@@ -1,4 +1,5 @@
 import { Failure, texts } from '../errors.ts'
+import { systemTime, type Time } from '../time.ts'
 
 /** `Date` has whole seconds (RFC 9110 section 5.6.7), so the store's time lies within a second from it, in milliseconds. */
 const RESOLUTION_MS = 1000
@@ -26,10 +27,8 @@ export const SKEWED_MS = 2000
 const RIGHT_MS = 1000
 
 export interface ClockOptions {
-  /** This machine's clock, in milliseconds since 1970, as `Date.now`. */
-  now?: (() => number) | undefined
-  /** Milliseconds that no setting of a clock changes, as `performance.now`. On some systems it stands still while the machine is suspended. */
-  monotonic?: (() => number) | undefined
+  /** This machine's. On some systems the monotonic clock stands still while the machine is suspended. */
+  time?: Time | undefined
   /** Hears when the offset passes two seconds, and when it is small again. @param offset in milliseconds */
   onSkew?: ((offset: number) => void) | undefined
 }
@@ -93,11 +92,8 @@ export type Clock = ReturnType<typeof createClock>
  * the machine was suspended, during which the monotonic clock may stand still. Then, and where an answer contradicts the
  * interval, `ready()` measures before anything is decided. Before the first answer with a time the machine's clock counts.
  */
-export function createClock({
-  now: wall = Date.now,
-  monotonic = () => performance.now(),
-  onSkew = () => {}
-}: ClockOptions) {
+export function createClock({ time = systemTime, onSkew = () => {} }: ClockOptions) {
+  const { now: wall, monotonic } = time
   const observedAt = monotonic()
   const base = wall() - monotonic()
   const clock: ClockContext = {
@@ -118,14 +114,14 @@ export function createClock({
   }
   return {
     offset: () => offsetOf(clock),
-    now: () => storeTime(clock),
+    /** The store's time. */
+    time: { ...time, now: () => storeTime(clock), ready: () => readyClock(clock) },
     mark: (): ClockMark => markMoment(clock),
     observe: (date: unknown, sent: ClockMark) => observeDate(clock, date, sent),
     /** From now on `ready()` measures before anything is written. @param request sends one request to the store */
     start(request: (signal: AbortSignal) => Promise<unknown>): void {
       clock.measure = request
-    },
-    ready: () => readyClock(clock)
+    }
   }
 }
 

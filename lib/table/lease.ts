@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { LRUCache } from 'lru-cache'
 import { isNothing, isOfVersion } from './expression.ts'
 import { keyOf, type Item, type Key, type StoredValue } from './item.ts'
 import { openTable, type ClaimResult, type Table } from './table.ts'
 import { createVersions, type NextVersion } from './version.ts'
+import type { Time } from '../time.ts'
 
 /** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 export const CLOCKS_MS = 2000
@@ -24,17 +24,10 @@ export interface RecordDeps {
   table: string
   /** First part of every record's key. */
   environment: string
-  /** The store's clock, in milliseconds since 1970. */
-  now: () => number
-  /** Resolves when `now` is right; undefined where it is already. */
-  ready: () => Promise<void> | undefined
-  /** Milliseconds that no setting of a clock changes. */
-  monotonic?: () => number
-  wait?: (ms: number) => Promise<unknown>
-  random?: () => number
+  time: Time
 }
 
-export interface RecordContext extends Required<Omit<RecordDeps, 'client' | 'table'>> {
+export interface RecordContext extends Omit<RecordDeps, 'client' | 'table'> {
   table: Table
   nextVersion: NextVersion
   /** The leases that end later than any can, by the keys of their records, and since when each is the same. */
@@ -45,21 +38,13 @@ export function createRecordContext({
   client,
   table,
   environment,
-  now,
-  ready,
-  monotonic = () => performance.now(),
-  wait = sleep,
-  random = Math.random
+  time
 }: RecordDeps): RecordContext {
   return {
-    table: openTable({ client, table, wait, random }),
+    table: openTable({ client, table, time }),
     environment,
-    now,
-    ready,
-    monotonic,
-    wait,
-    random,
-    nextVersion: createVersions(now),
+    time,
+    nextVersion: createVersions(time),
     watchedLeases: new LRUCache({ max: WATCHED_MAX })
   }
 }
@@ -95,7 +80,7 @@ type Members = Record<string, StoredValue>
 
 /** A record as it is written. Without a lease, `leaseMs` 0, the next instance may have it at once. */
 export function leasedItem(
-  { now }: RecordContext,
+  { time }: RecordContext,
   { key, keptSeconds }: LeasedRecord,
   version: string,
   members: Members,
@@ -105,8 +90,8 @@ export function leasedItem(
     ...key,
     version,
     ...members,
-    leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
-    removeAt: Math.floor(now() / 1000) + keptSeconds
+    leaseUntil: leaseMs === 0 ? 0 : Math.ceil(time.now()) + leaseMs,
+    removeAt: Math.floor(time.now() / 1000) + keptSeconds
   }
 }
 
@@ -145,18 +130,18 @@ export async function replaceLeased(
  * @param longestMs how long a lease of its kind holds at most
  */
 export function isLeaseOver(
-  { now, monotonic, watchedLeases }: RecordContext,
+  { time, watchedLeases }: RecordContext,
   record: Item,
   longestMs: number
 ): boolean {
   const { leaseUntil, version } = record
   if (typeof leaseUntil !== 'number') return true
-  const leftMs = leaseUntil - now()
+  const leftMs = leaseUntil - time.now()
   if (leftMs <= longestMs + CLOCKS_MS) return leftMs <= 0
   const name = JSON.stringify(keyOf(record))
   const state = JSON.stringify([version, leaseUntil])
   const before = watchedLeases.get(name)
-  if (before?.state === state) return monotonic() - before.since >= longestMs
-  watchedLeases.set(name, { state, since: monotonic() })
+  if (before?.state === state) return time.monotonic() - before.since >= longestMs
+  watchedLeases.set(name, { state, since: time.monotonic() })
   return false
 }

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { AwsCredentialIdentity, HttpRequest, RequestSigner } from '@smithy/types'
+import type { Time } from '../time.ts'
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 const SERVICE = 'dynamodb'
@@ -9,7 +10,7 @@ export interface SignerDeps {
   /** The credentials to sign with now. */
   credentials: () => Promise<AwsCredentialIdentity>
   /** The store's clock, in milliseconds since 1970: it refuses a signature that is some minutes off. */
-  now: () => number
+  time: Time
 }
 
 /**
@@ -17,7 +18,7 @@ export interface SignerDeps {
  * the credentials, the day and the region is kept as long as these are the same: the SDK's own signer takes twice the time.
  * Source: AWS Identity and Access Management, "Create a signed AWS API request".
  */
-export function createSigner({ region, credentials, now }: SignerDeps): RequestSigner {
+export function createSigner({ region, credentials, time }: SignerDeps): RequestSigner {
   let keyCache: { from: AwsCredentialIdentity; day: string; key: KeyObject } | undefined
 
   function keyFor(from: AwsCredentialIdentity, day: string): KeyObject {
@@ -36,9 +37,9 @@ export function createSigner({ region, credentials, now }: SignerDeps): RequestS
     async sign(request: HttpRequest) {
       const from = await credentials()
       const { headers } = request
-      const time = new Date(now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
-      const day = time.slice(0, 8)
-      headers['x-amz-date'] = time
+      const stamp = new Date(time.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
+      const day = stamp.slice(0, 8)
+      headers['x-amz-date'] = stamp
       if (from.sessionToken) headers['x-amz-security-token'] = from.sessionToken
 
       const names = Object.keys(headers)
@@ -49,7 +50,7 @@ export function createSigner({ region, credentials, now }: SignerDeps): RequestS
       const canonical = `POST\n/\n\n${lines}\n${headerNames}\n${sha256(request.body as string)}`
       const scope = `${day}/${region}/${SERVICE}/aws4_request`
       const signature = createHmac('sha256', keyFor(from, day))
-        .update(`${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`)
+        .update(`${ALGORITHM}\n${stamp}\n${scope}\n${sha256(canonical)}`)
         .digest('hex')
       headers['authorization'] =
         `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${headerNames}, Signature=${signature}`

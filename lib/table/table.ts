@@ -23,6 +23,7 @@ import {
 } from './failures.ts'
 import { isUnanswered } from './fence.ts'
 import { itemOf, keyOf, type Item, type Key, type StoredItem } from './item.ts'
+import type { Time } from '../time.ts'
 
 /**
  * Whether a write's condition held; if not, `readItem()` reads the item that failed it. A write
@@ -105,10 +106,7 @@ export type Table = ReturnType<typeof openTable>
 export interface TableDeps {
   client: DynamoDBDocumentClient
   table: string
-  /** Resolves after so many milliseconds. */
-  wait: (ms: number) => Promise<unknown>
-  /** A number from 0 to 1. */
-  random: () => number
+  time: Time
   /** Makes an item of what the table answers. The records of locks have one of their own. */
   toItem?: (attributes: Record<string, unknown>) => Item
 }
@@ -262,7 +260,7 @@ async function putIf(
       }
     }
     if (!isCancelled(error) || count === TRANSACTIONS_MAX) throw storeFailure(error as Error)
-    await context.wait(context.random() * FIRST_PAUSE_MS * count)
+    await context.time.wait(context.time.random() * FIRST_PAUSE_MS * count)
     return putIf(context, item, condition, checks, count + 1)
   }
 }
@@ -281,7 +279,7 @@ async function repeatUntilAnswered(
   if (result.done) return result
   if (!result.unanswered) return { done: false, repeated: count > 1, readItem: result.readItem }
   if (count === UNANSWERED_MAX) throw result.unanswered
-  await context.wait(context.random() * FIRST_PAUSE_MS * 2 ** (count - 1))
+  await context.time.wait(context.time.random() * FIRST_PAUSE_MS * 2 ** (count - 1))
   return repeatUntilAnswered(context, write, count + 1)
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Time } from '../time.ts'
 
 /** In the order of their bytes, in which DynamoDB compares strings. */
 const DIGITS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
@@ -27,7 +28,7 @@ export type NextVersion = (last?: unknown) => string
  * @param now milliseconds since 1970
  */
 export function createVersions(
-  now: () => number,
+  time: Time,
   instance = newInstance(),
   bytes: Bytes = randomBytes
 ): NextVersion {
@@ -36,7 +37,7 @@ export function createVersions(
   let random = Buffer.alloc(0)
 
   return function next(last) {
-    const present = Math.floor(now()) * TICKS_PER_MS
+    const present = Math.floor(time.now()) * TICKS_PER_MS
     const lastTick = tickOf(last)
     tick = Math.max(tick + 1, present, lastTick < present + AHEAD ? lastTick + 1 : 0)
     if (random.length === 0) random = bytes(256 * RANDOM_BYTES)

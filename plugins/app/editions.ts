@@ -179,8 +179,7 @@ function openTickets(
     client,
     table,
     environment,
-    now: clock.now,
-    ready: clock.ready,
+    time: clock.time,
     required: enforceLocks,
     revisions,
     warn: (failure) =>

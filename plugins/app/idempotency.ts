@@ -20,8 +20,7 @@ export function openIdempotency(
     table,
     environment,
     timeoutMs,
-    now: clock.now,
-    ready: clock.ready
+    time: clock.time
   })
 }
 

@@ -42,8 +42,7 @@ export function openJournal(
     memory,
     days,
     model,
-    now: clock.now,
-    ready: clock.ready,
+    time: clock.time,
     warn
   })
 }

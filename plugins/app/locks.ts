@@ -57,8 +57,7 @@ export function openLocks(
       memory,
       ...config.locks,
       feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
-      now: clock.now,
-      ready: clock.ready,
+      time: clock.time,
       onKept,
       takeovers: journal && takeoversIn(journal, config)
     })
@@ -87,7 +86,7 @@ export function openLocks(
   // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no store.
   fastify.addHook('onListen', async () => {
     clock.start(locks.probe)
-    clock.ready()?.catch(() => {})
+    clock.time.ready()?.catch(() => {})
   })
   fastify.addHook('preClose', async () => locks.feed.close())
   return locks

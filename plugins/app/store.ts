@@ -23,7 +23,7 @@ export function openStore(fastify: FastifyInstance, config: Config): Store {
   const dateOf = httpDates()
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
     // Clients tell by it when a lease ends. Node would say the machine's own time.
-    reply.header('date', dateOf(store.clock.now()))
+    reply.header('date', dateOf(store.clock.time.now()))
     done()
   })
   return store

@@ -23,8 +23,7 @@ export function openUpserts(
     environment,
     editions,
     model,
-    now: clock.now,
-    ready: clock.ready
+    time: clock.time
   })
 }
 

@@ -10,6 +10,7 @@ import type { Failure } from '#lib/errors.ts'
 import { createHttp } from '#lib/http/client.ts'
 import { sortedJson } from '#lib/json-text.ts'
 import { JSONAPI, startHostileCms, type Behaviour } from '../editions/hostile-cms.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` })
 const editions = newspaper().entities.filter(({ type }) => type.startsWith('publisher_container--'))
@@ -28,7 +29,7 @@ function accessOver(t: Test, url: string, { model = {}, jsonapiPath = '/jsonapi'
   t.teardown(() => http.close())
   const clock = { now: 1_000_000 }
   const questions = createQuestions({ http, jsonapiPath, model: contentModel(model), cmsUrl: url, warn: () => {} })
-  const access: Access = createCmsAccess({ questions, now: () => clock.now, ...options })
+  const access: Access = createCmsAccess({ questions, time: fakeTime({ monotonic: () => clock.now }), ...options })
   const may = (right: Right, type: string, id: string | number, caller: Record<string, string> = basic('editor'), uid = '2') =>
     access.demand(right, { type, id: String(id) }, { user: { uid, admin: false }, caller }).then(
       () => 'yes',

@@ -10,6 +10,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { createRefusals } from '#lib/drupal/refusals.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const REFUSED = { code: 'UNAUTHENTICATED', statusCode: 401, headers: { 'www-authenticate': 'Cookie realm="Drupal"' } }
 const basic = (user: string, password = user) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })
@@ -38,7 +39,7 @@ async function checking(t: Test, { most, basePath = '' }: { most?: number; baseP
   const http = createHttp({ url, timeoutMs: 2000 })
   t.teardown(() => http.close())
   const clock = { now: 1_000_000 }
-  const check = drupalCheck({ http, jsonapiPath: '/jsonapi', now: () => clock.now, ...(most && { most }) })
+  const check = drupalCheck({ http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }), ...(most && { most }) })
   const who = (headers: Record<string, string>) => check(headers, 'id').catch((failure: Failure) => failure)
   const asked = () => cms.requestLines.filter((line) => /^GET \S*\/jsonapi 200$/.test(line)).length
   return { cms, url, clock, who, asked }

@@ -10,6 +10,7 @@ import { serving } from '../fixtures/loopback.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 import { AUDIENCE, claims, ISSUER, jwkOf, pairs, pemOf, stranger, tokenOf, type Pair } from './fixtures.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const options = { issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub', nameClaim: 'name' }
 const checkWith = (pair: Pair, more: Partial<JwtOptions> = {}): Check => jwtCheck({ ...options, keys: readPublicKey(pemOf(pair)), ...more })
@@ -342,7 +343,7 @@ async function issuer(t: Test, keys: object[], more: Partial<JwtOptions> = {}) {
   }
   return {
     state,
-    check: jwtCheck({ ...options, keys: { jwksUrl: `${url}/keys` }, ...more }, clock),
+    check: jwtCheck({ ...options, keys: { jwksUrl: `${url}/keys` }, ...more }, fakeTime(clock)),
     pass,
     now,
     exp: () => Math.floor(now() / 1000) + 300
@@ -559,7 +560,7 @@ async function verifications(t: Test, work: () => Promise<unknown>): Promise<num
 
 t.test('a verified token is not verified again for a minute', async (t) => {
   let now = Date.now()
-  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, { now: () => now })
+  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, fakeTime({ now: () => now }))
   const token = tokenOf(claims({ exp: seconds() + 3600 }))
   const asked = (times: number) =>
     verifications(t, async () => {
@@ -577,7 +578,7 @@ t.test('a verified token is not verified again for a minute', async (t) => {
 
 t.test('a token is remembered no longer than it lives', async (t) => {
   let now = Date.now()
-  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, { now: () => now })
+  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, fakeTime({ now: () => now }))
   const token = tokenOf(claims({ exp: seconds() + 20 }))
   t.match(await ask(check, token), { uid: '7' })
   now += 21_000

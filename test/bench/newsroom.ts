@@ -7,6 +7,7 @@ import { recordKey, recordOf } from '#lib/locks/record.ts'
 import type { Entity, LockRecord } from '#lib/locks/schemas.ts'
 import { itemSize } from '#lib/table/item.ts'
 import { createVersions } from '#lib/table/version.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 /** Instances of Quoin, who watches through them, and who writes. */
 export interface Newsroom {
@@ -145,7 +146,7 @@ async function run({
       setTimeout(resolve, ms)
     })
   const clock = () => EPOCH + performance.now()
-  const nextVersion = createVersions(clock)
+  const nextVersion = createVersions(fakeTime({ now: clock }))
   const payload = 'x'.repeat(kilobytes * 1024)
   const table = new Map<string, Map<string, { record: LockRecord; bytes: number }>>()
   const counts = { readUnits: 0, reads: 0, writeUnits: 0, writes: 0, boardReads: 0, events: 0 }
@@ -197,7 +198,7 @@ async function run({
   const feeds = Array.from({ length: instances }, (_, index) =>
     createFeed({
       read,
-      now: clock,
+      time: fakeTime({ now: clock }),
       watchersMax: Infinity,
       ...(hasBus && {
         notices: {

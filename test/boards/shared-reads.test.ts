@@ -8,12 +8,13 @@ import { createAnswerMemory } from '#lib/http/answer-memory.ts'
 import { endOnHangUp, inCall, type Caller } from '#lib/http/calls.ts'
 import { createLocks } from '#lib/locks/locks.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const EDITION = { id: [{ value: 1 }], field_articles: [{ target_id: 4, target_type: 'node' }] }
 
 t.test('an answer serves all who are the same to the CMS, for its time', async (t) => {
   let [now, count] = [0, 0]
-  const share = createSharedReads<string>(() => now)
+  const share = createSharedReads<string>(fakeTime({ monotonic: () => now }))
   const join = (id: string, caller: Caller, lastsMs: number) =>
     share(id, caller, lastsMs, async ({ authorization = 'nobody' }) => `${id} ${authorization} ${++count}`)
   const [ada, other, ben] = [

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createClock } from '#lib/table/clock.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const STEPS = [1000, -1000, 300_000, -300_000, 7_200_000, -7_200_000]
@@ -13,7 +14,10 @@ function machine(ahead: number) {
   /** How long the monotonic clock has stood still. */
   let stood = 0
   const said: number[] = []
-  const clock = createClock({ now: () => time + skew, monotonic: () => time - START - stood, onSkew: (offset) => said.push(offset) })
+  const clock = createClock({
+    time: fakeTime({ now: () => time + skew, monotonic: () => time - START - stood }),
+    onSkew: (offset) => said.push(offset)
+  })
   return {
     clock,
     said,
@@ -79,7 +83,7 @@ t.test('whatever the offset and the network, the corrected time is within a seco
           shortest = Math.min(shortest, durationMs)
           // What no answer contradicts is not corrected: then the machine's clock may be a second off.
           const bound = clock.offset() === 0 ? 1000 + shortest : (1000 + shortest) / 2
-          if (Math.abs(clock.now() - time()) > bound + 40) return false
+          if (Math.abs(clock.time.now() - time()) > bound + 40) return false
         }
         return true
       }
@@ -94,7 +98,7 @@ t.test('many answers tell the offset to some milliseconds', async (t) => {
     ask(10)
     wait(317)
   }
-  t.ok(Math.abs(clock.now() - time()) < 60, `${clock.now() - time()} ms off`)
+  t.ok(Math.abs(clock.time.now() - time()) < 60, `${clock.time.now() - time()} ms off`)
 })
 
 t.test('a right clock is never corrected', async (t) => {
@@ -115,18 +119,18 @@ for (const step of STEPS) {
       ask()
       wait(317)
     }
-    t.equal(clock.ready(), undefined)
+    t.equal(clock.time.ready(), undefined)
     set(step)
-    t.ok(Math.abs(clock.now() - time()) < 60, `${clock.now() - time()} ms off`)
-    const pending = clock.ready()
+    t.ok(Math.abs(clock.time.now() - time()) < 60, `${clock.time.now() - time()} ms off`)
+    const pending = clock.time.ready()
     t.ok(pending, 'whoever decides waits for a measurement')
     await pending
     t.equal(asked.count, 1)
-    t.equal(clock.ready(), undefined)
-    t.ok(Math.abs(clock.now() - time()) < 60)
+    t.equal(clock.time.ready(), undefined)
+    t.ok(Math.abs(clock.time.now() - time()) < 60)
     t.ok(Math.abs(clock.offset() + step) < 60, 'the operator sees the offset')
     set(-step)
-    await clock.ready()
+    await clock.time.ready()
     t.equal(clock.offset(), 0)
     t.equal(asked.count, 2)
   })
@@ -138,8 +142,8 @@ for (const step of STEPS) {
     set(step)
     wait(5)
     clock.observe(new Date(time() + step).toUTCString(), sent)
-    t.ok(clock.ready())
-    t.ok(Math.abs(clock.now() - time()) <= 1010)
+    t.ok(clock.time.ready())
+    t.ok(Math.abs(clock.time.now() - time()) <= 1010)
   })
 }
 
@@ -157,10 +161,10 @@ for (const [how, ms] of [
     made[how](ms)
     // Where both clocks stood still, an answer shows it first.
     if (how === 'freeze') made.ask()
-    await made.clock.ready()
+    await made.clock.time.ready()
     t.ok(made.asked.count >= 2 && made.asked.count <= 4, `${made.asked.count} requests`)
-    t.ok(Math.abs(made.clock.now() - made.time()) <= 1010, `${made.clock.now() - made.time()} ms off`)
-    t.equal(made.clock.ready(), undefined)
+    t.ok(Math.abs(made.clock.time.now() - made.time()) <= 1010, `${made.clock.time.now() - made.time()} ms off`)
+    t.equal(made.clock.time.ready(), undefined)
   })
 }
 
@@ -170,8 +174,8 @@ t.test('one odd server changes nothing but is asked about', async (t) => {
   const before = clock.offset()
   ask(10, 0.5, 20_000)
   t.equal(clock.offset(), before)
-  t.ok(clock.ready(), 'whoever decides waits for a measurement')
-  await clock.ready()
+  t.ok(clock.time.ready(), 'whoever decides waits for a measurement')
+  await clock.time.ready()
   t.equal(asked.count, 1, 'one that agrees with what was known ends it')
   ask(10, 0.5, 20_000)
   ask(10, 0.5, -20_000)
@@ -179,7 +183,7 @@ t.test('one odd server changes nothing but is asked about', async (t) => {
   t.ok(Math.abs(clock.offset() - before) < 600, 'those that contradict each other are not believed')
   ask(10, 0.5, 20_000)
   ask(10, 0.5, 20_000)
-  t.ok(Math.abs(clock.now() - time() - 20_000) < 600, 'three that agree are')
+  t.ok(Math.abs(clock.time.now() - time() - 20_000) < 600, 'three that agree are')
 })
 
 t.test('a Date that a busy server made a moment before raises no doubt, but three that agree count', async (t) => {
@@ -194,16 +198,16 @@ t.test('a Date that a busy server made a moment before raises no doubt, but thre
   for (const late of [-900, 900]) {
     for (let part = 0; part < 9; part++) {
       ask(10, 0.5, late)
-      t.equal(clock.ready(), undefined)
-      t.ok(Math.abs(clock.now() - time()) < 60)
+      t.equal(clock.time.ready(), undefined)
+      t.ok(Math.abs(clock.time.now() - time()) < 60)
       settle()
     }
   }
   ask(10, 0.5, -5000)
-  t.ok(clock.ready(), 'one that is off by more does')
+  t.ok(clock.time.ready(), 'one that is off by more does')
   for (let count = 0; count < 3; count++) ask(10, 0.5, -1990)
-  t.equal(clock.ready(), undefined)
-  t.ok(Math.abs(clock.now() - time() + 1990) < 1010)
+  t.equal(clock.time.ready(), undefined)
+  t.ok(Math.abs(clock.time.now() - time() + 1990) < 1010)
 })
 
 t.test('a store whose times contradict each other lets nothing be decided', async (t) => {
@@ -215,7 +219,7 @@ t.test('a store whose times contradict each other lets nothing be decided', asyn
     asked.count++
     ask(10, 0.5, (odd *= -2))
   })
-  await t.rejects(clock.ready()!, { code: 'STORE_UNAVAILABLE', statusCode: 503 })
+  await t.rejects(clock.time.ready()!, { code: 'STORE_UNAVAILABLE', statusCode: 503 })
   t.equal(asked.count, 4)
 })
 
@@ -235,21 +239,21 @@ t.test('an operator is told once from two seconds on, and when it is over', asyn
 })
 
 t.test('a clock that tells nobody of its offset corrects it all the same', async (t) => {
-  const clock = createClock({ now: () => START, monotonic: () => 0 })
+  const clock = createClock({ time: fakeTime({ now: () => START, monotonic: () => 0 }) })
   clock.observe(new Date(START + 60_000).toUTCString(), clock.mark())
-  t.equal(clock.now(), START + 60_500)
+  t.equal(clock.time.now(), START + 60_500)
 })
 
 t.test('an answer without a Date, or with a wrong one, tells nothing', async (t) => {
   const { clock, time } = machine(40_000)
   for (const date of [undefined, '', 'yesterday', '{}']) clock.observe(date, clock.mark())
   t.equal(clock.offset(), 0)
-  t.equal(clock.now(), time() + 40_000)
+  t.equal(clock.time.now(), time() + 40_000)
 })
 
 t.test('what has to be on time waits for one measurement, that all share, and fails where there is none', async (t) => {
   const { clock, ask } = machine(40_000)
-  t.equal(clock.ready(), undefined, 'nothing is measured before the start')
+  t.equal(clock.time.ready(), undefined, 'nothing is measured before the start')
   let requests = 0
   let answers = false
   clock.start(async () => {
@@ -257,14 +261,14 @@ t.test('what has to be on time waits for one measurement, that all share, and fa
     if (!answers) throw new Error('no answer')
     ask()
   })
-  t.equal(clock.ready(), clock.ready())
-  await t.rejects(clock.ready()!, { message: 'no answer' })
+  t.equal(clock.time.ready(), clock.time.ready())
+  await t.rejects(clock.time.ready()!, { message: 'no answer' })
   t.equal(requests, 1)
   answers = true
-  await clock.ready()
+  await clock.time.ready()
   t.equal(requests, 2)
   t.ok(Math.abs(clock.offset() + 40_000) < 600)
-  t.equal(clock.ready(), undefined, 'the offset is known')
+  t.equal(clock.time.ready(), undefined, 'the offset is known')
 })
 
 t.test('a refusal that tells the time is a measurement', async (t) => {
@@ -273,7 +277,7 @@ t.test('a refusal that tells the time is a measurement', async (t) => {
     ask()
     throw new Error('the signature is of another time')
   })
-  await clock.ready()
+  await clock.time.ready()
   t.ok(Math.abs(clock.offset() + 7_200_000) < 600)
 })
 
@@ -283,12 +287,12 @@ t.test("a store that sends no Date is asked once, and again after a step; the ma
   clock.start(async () => {
     requests++
   })
-  await clock.ready()
-  t.equal(clock.ready(), undefined, 'it has answered')
+  await clock.time.ready()
+  t.equal(clock.time.ready(), undefined, 'it has answered')
   t.equal(requests, 1)
   step(-40_000)
-  await clock.ready()
-  t.equal(clock.ready(), undefined)
+  await clock.time.ready()
+  t.equal(clock.time.ready(), undefined)
   t.equal(requests, 2)
-  t.equal(clock.now(), time())
+  t.equal(clock.time.now(), time())
 })

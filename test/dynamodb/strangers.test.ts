@@ -43,11 +43,11 @@ for (const [who, status, headers, body] of strangers) {
     t.equal(clock.offset(), 0, 'before anything is known')
     engine.script = (_operation, _input, response) => genuine(response)
     await get()
-    t.equal(clock.ready(), undefined)
+    t.equal(clock.time.ready(), undefined)
     engine.script = (_operation, _input, response) => answer(response, HOURS_MS, status, headers, body)
     for (let count = 0; count < 4; count++) await get().catch(() => {})
     t.equal(clock.offset(), 0)
-    t.equal(clock.ready(), undefined, 'and raises no doubt')
+    t.equal(clock.time.ready(), undefined, 'and raises no doubt')
   })
 }
 
@@ -66,9 +66,9 @@ t.test('the Date of the store is believed: of a success with its checksum, and o
   for (const say of answers) {
     const { engine, clock } = await before(t)
     engine.script = (_operation, _input, response) => say(response)
-    await clock.ready()
+    await clock.time.ready()
     t.ok(Math.abs(clock.offset() - HOURS_MS) < 3000, `${clock.offset()} ms`)
-    t.equal(clock.ready(), undefined)
+    t.equal(clock.time.ready(), undefined)
   }
 })
 
@@ -82,9 +82,9 @@ t.test('one genuine answer with an odd Date has the store asked before anything 
   t.equal(clock.offset(), 0)
   odd = 0
   const { length } = engine.operations
-  await clock.ready()
+  await clock.time.ready()
   t.equal(engine.operations.length - length, 1)
-  t.equal(clock.ready(), undefined)
+  t.equal(clock.time.ready(), undefined)
 })
 
 t.test('an engine without Date or checksum works, by the clock of this machine', async (t) => {
@@ -93,8 +93,8 @@ t.test('an engine without Date or checksum works, by the clock of this machine',
     response.sendDate = false
     response.writeHead(200, { 'content-type': TYPE }).end('{}')
   }
-  await clock.ready()
+  await clock.time.ready()
   await get()
-  t.equal(clock.ready(), undefined)
-  t.ok(Math.abs(clock.now() - Date.now()) < 1000)
+  t.equal(clock.time.ready(), undefined)
+  t.ok(Math.abs(clock.time.now() - Date.now()) < 1000)
 })

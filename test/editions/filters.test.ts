@@ -5,6 +5,7 @@ import { createFilters, filterAdvice, type Reach, type Verdict } from '#lib/edit
 import { kindOf, ownerPath, viewOn, type Kind } from '#lib/editions/site/kinds.ts'
 import type { Jsonapi } from '#lib/drupal/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const ME = 'user-2'
 
@@ -107,7 +108,7 @@ function filtersOver(
     warn: (message) => {
       warnings.push(message)
     },
-    now: () => clock.now
+    time: fakeTime({ monotonic: () => clock.now })
   })
   return { filters, clock, warnings, collections, asked, shown }
 }

@@ -6,6 +6,7 @@ import { variants } from '../scope.ts'
 import { model } from './fixtures.ts'
 import { JSONAPI, openHostile } from './hostile-cms.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
 const models = variants<[name: string, content: () => CmsContent]>([
@@ -292,7 +293,7 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
       return { status: 200, document: { data: [], meta: { count: passing } } }
     }
   }
-  const context = countContext({ cms, model, now: () => clock.now })
+  const context = countContext({ cms, model, time: fakeTime({ monotonic: () => clock.now }) })
   const daily = {
     resourceType: 'publisher_container--daily',
     entityType: 'publisher_container',
@@ -313,7 +314,11 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
   )
   t.strictSame(await is(11), [false, 2], 'another count')
   t.strictSame(await is(10, { authorization: 'ben' }), [true, 2], 'another caller')
-  const untranslated = countContext({ cms, model: { ...model, keys: { ...model.keys, defaultLangcode: null } }, now: () => clock.now })
+  const untranslated = countContext({
+    cms,
+    model: { ...model, keys: { ...model.keys, defaultLangcode: null } },
+    time: fakeTime({ monotonic: () => clock.now })
+  })
   const before = asked
   t.strictSame(
     [await isOwnCount(untranslated, daily, false, 10, {}), asked - before],

@@ -9,10 +9,11 @@ import { createTexts } from '#lib/editions/translate/texts.ts'
 import type { Jsonapi } from '#lib/drupal/client.ts'
 import { Failure } from '#lib/errors.ts'
 import { model } from './fixtures.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 t.test('a URL that is refused for its length halves the room for ten minutes, down to none', async (t) => {
   let time = 0
-  const room = createRoom(() => time)
+  const room = createRoom(fakeTime({ monotonic: () => time }))
   const left = () => room.beside('', [])
   t.equal(left(), 7500)
   t.equal(room.beside('/a', [['b', 'c d']]), 7493)

@@ -7,6 +7,7 @@ import { fingerprint, markOf } from '#lib/drupal/credentials.ts'
 import { model } from './fixtures.ts'
 import { JSONAPI, openHostile, type Asked, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, type Known } from './site.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const [first, second] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as [Known, Known]
 const editor = basic('editor')
@@ -164,7 +165,7 @@ t.test('a save that ended uncertain bars copies from before it, until a read tha
 
 t.test('copies of one caller are bounded, and those of all', async (t) => {
   const clock = { now: 0 }
-  const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
+  const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => clock.now }) })
   const copy = (payload = 'x') => ({ payload, etag: undefined, at: 0, isEdition: true })
   const [ann, ben] = [basic('ann'), basic('ben')]
   const isKept = (key: string) => copies.find(key) !== undefined
@@ -187,7 +188,7 @@ t.test('copies of one caller are bounded, and those of all', async (t) => {
 })
 
 t.test('only an edition itself is taken for it: no text that mentions it, no longer number', async (t) => {
-  const copies = createStaleCache({ seconds: 10, model, now: () => 0 })
+  const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => 0 }) })
   const edition = (id: number, title: string) =>
     JSON.stringify({
       id: [{ value: id }],
@@ -215,7 +216,7 @@ t.test(
   'a refusal through another instance ends the copies of those callers who may be meant, and keeps none that was asked for before',
   async (t) => {
     const clock = { now: 1 }
-    const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
+    const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => clock.now }) })
     const [ann, ben] = [basic('ann'), basic('ben')]
     const mark = markOf(fingerprint(ann))
     t.not(mark, markOf(fingerprint(ben)))
@@ -257,7 +258,7 @@ t.test('what the CMS tells one caller of its bundles and edition types no other 
     }
   }
   const clock = { now: 0 }
-  const catalog = createCatalog({ cms, model, now: () => clock.now })
+  const catalog = createCatalog({ cms, model, time: fakeTime({ monotonic: () => clock.now }) })
   const bundles = async (authorization: string) =>
     (await catalog.bundles({ authorization, 'x-request-id': String(asked.length) })).map(({ id }) => id)
   for (let time = 0; time < 2; time++) {

@@ -16,6 +16,7 @@ import { build, buildLogged } from '../helper.ts'
 import { model } from './fixtures.ts'
 import { daily, errors, individual, JSONAPI, say, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
 import { basic, editionsOf, failed, open, type Known } from './site.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const [first, second] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as Known[] as [
   Known,
@@ -282,7 +283,11 @@ t.test('an answer is as old as the oldest thing in it', async (t) => {
   t.teardown(() => http.close())
   await cms.up()
   const clock = { now: 1_000_000 }
-  const catalog = createCatalog({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, now: () => clock.now })
+  const catalog = createCatalog({
+    cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }),
+    model,
+    time: fakeTime({ monotonic: () => clock.now })
+  })
   const caller = basic('editor')
   t.equal(catalog.age(caller), 0)
   await catalog.editionTypes(caller)
@@ -295,7 +300,7 @@ t.test('an answer is as old as the oldest thing in it', async (t) => {
 
 t.test('copies are bounded in age, number and size', async (t) => {
   const clock = { now: 0 }
-  const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
+  const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => clock.now }) })
   const copy = (payload: string, at = clock.now): Copy => ({ payload, etag: undefined, at, isEdition: true })
   copies.keep('a', copy('x'), 0, {})
   for (const [now, age] of [

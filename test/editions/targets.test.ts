@@ -18,6 +18,7 @@ import { isObject, type Document, type Resource } from '#lib/drupal/document.ts'
 import { createDocuments } from '#lib/drupal/documents.ts'
 import { model, withoutUrls } from './fixtures.ts'
 import { basic, enlarged } from './site.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 /**
  * Editions of the sample site with Pathauto's field `path` on users and articles, shown to administrators; what was asked of
@@ -523,7 +524,7 @@ t.test('what is saved under the prefix of its own language has the urls of the l
 
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
   let now = 1000
-  const memory = createTargetMemory({ urlsOf: () => () => undefined, now: () => now })
+  const memory = createTargetMemory({ urlsOf: () => () => undefined, time: fakeTime({ monotonic: () => now }) })
   const caller = basic('admin')
   const user = (id: string) => ({ type: 'user--user', id })
   const path = { alias: '/people/a' }

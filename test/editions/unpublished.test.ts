@@ -2,6 +2,7 @@ import t from 'tap'
 import { HIDDEN_PAGES, pagesOfUnpublished, unpublishedContext } from '#lib/editions/list/unpublished.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { contentModel } from '#lib/editions/model.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const collection = {
   resourceType: 'publisher_container--daily',
@@ -28,7 +29,7 @@ function open(rows: Row[]) {
     warn: (message) => {
       warnings.push(message)
     },
-    now: () => clock.now
+    time: fakeTime({ monotonic: () => clock.now })
   })
   async function read(isCertain = false) {
     asked = 0

@@ -4,6 +4,7 @@ import { unansweredBy } from '#lib/table/fence.ts'
 import { Failure } from '#lib/errors.ts'
 import { createIdempotency, type KeyedRequest } from '#lib/saves/idempotency.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from '../locks/fixtures/memory-store.ts'
+import { steppedTime } from '../fixtures/time.ts'
 
 const START = Date.UTC(2026, 10, 23)
 const request: KeyedRequest = { uid: '7', method: 'POST', path: '/api/collection/1', key: '"one"', body: { title: 'Late' } }
@@ -29,13 +30,7 @@ function newsroom({ tells = true } = {}) {
       table: 'DataState',
       environment: 'test',
       timeoutMs: 10_000,
-      now: () => clock.now,
-      ready: () => undefined,
-      monotonic: () => clock.now,
-      wait: async (ms) => {
-        clock.now += ms
-      },
-      random: () => 0
+      time: steppedTime(clock)
     })
   return { store, clock, commands, desk, instance }
 }

@@ -12,6 +12,7 @@ import { openHostile, startHostileCms, JSONAPI } from '../editions/hostile-cms.t
 import { basic, editionsOf, type Call } from '../editions/site.ts'
 import { buildLogged } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
+import { type Faked, fakeTime } from '../fixtures/time.ts'
 
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
@@ -51,19 +52,18 @@ async function openDesk(t: Test, { env = {} }: Options = {}) {
     read,
     restore,
     saveOutside,
-    journal: (deps: Partial<JournalDeps> = {}) => journalOf(client, deps)
+    journal: (deps: Faked<JournalDeps> = {}) => journalOf(client, deps)
   }
 }
 
-function journalOf(client: DynamoDBDocumentClient, deps: Partial<JournalDeps> = {}) {
+function journalOf(client: DynamoDBDocumentClient, { time, ...deps }: Faked<JournalDeps> = {}) {
   return createJournal({
     client,
     table: 'DataState',
     environment: 'test',
     days: 30,
     model,
-    now: Date.now,
-    ready: () => undefined,
+    time: fakeTime({ ...time }),
     warn() {},
     ...deps
   })
@@ -562,8 +562,7 @@ t.test('saves go on without their entries while the table is away, and the next 
   } as unknown as DynamoDBDocumentClient
   const { record, takenOver } = journalOf(flaky, {
     warn: ({ message }) => warnings.push(message),
-    monotonic: () => clock.now,
-    wait: async () => {}
+    time: { monotonic: () => clock.now, wait: async () => {} }
   })
   const fields = (text: string, before = '') => ({ title: { before: [{ value: before }], after: [{ value: text }] } })
   const saved = {
@@ -631,7 +630,7 @@ t.test('one save without an entry is said to be one, and without an entry before
   const flaky = {
     send: (command: never) => (isAway ? Promise.reject(new Error('away')) : client.send(command))
   } as unknown as DynamoDBDocumentClient
-  const { record } = journalOf(flaky, { monotonic: () => clock.now, wait: async () => {} })
+  const { record } = journalOf(flaky, { time: { monotonic: () => clock.now, wait: async () => {} } })
   await (
     await record(saveOf({}))
   )({ outcome: 'uncertain' })
@@ -650,7 +649,7 @@ t.test('of the editions whose saves have no entry a thousand are remembered', as
   let isAway = true
   const { record, page } = journalOf(
     { send: (command: never) => (isAway ? Promise.reject(new Error('away')) : client.send(command)) } as unknown as DynamoDBDocumentClient,
-    { wait: async () => {}, monotonic: () => (isAway ? 0 : 10_000) }
+    { time: { wait: async () => {}, monotonic: () => (isAway ? 0 : 10_000) } }
   )
   const saved = { outcome: 'saved' as const, edition: {}, etag: '"a.c"' }
   const save = async (number: number) => (await record(saveOf({}, { uuid: `edition ${number}` })))(saved)
@@ -663,7 +662,7 @@ t.test('of the editions whose saves have no entry a thousand are remembered', as
 
 t.test('an entry goes after so many days, whether or not the table removes it', async (t) => {
   const { client, journal } = await openDesk(t)
-  const old = journal({ now: () => Date.now() - 31 * 86_400_000 })
+  const old = journal({ time: { now: () => Date.now() - 31 * 86_400_000 } })
   await old.record(saveOf({ title: { before: [], after: [] } }))
   const young = journal()
   await young.record(saveOf({ title: { before: [], after: [] } }))

@@ -9,6 +9,7 @@ import { cmsAdvice } from '../../packages/setup/doctor/advice.ts'
 import { createHttp, type Http } from '#lib/http/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const CALLERS = 50
 
@@ -28,7 +29,7 @@ async function cmsFor(t: Test) {
     close
   }
   const clock = { now: 1_000_000 }
-  const options: AccountOptions = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const options: AccountOptions = { http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }
   const count = (pattern: RegExp) => cms.requestLines.filter((line) => pattern.test(line)).length
   /** Ends the session as an administrator's logout would. */
   const end = async (headers: Record<string, string>) => {
@@ -178,7 +179,7 @@ t.test('a Basic account that the CMS knows no more is no anonymous one', async (
     })
   )
   const clock = { now: 0 }
-  const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const options = { http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }
   const notices: Array<(account: Account, used: Record<string, string>) => Promise<unknown>> = [
     (account) => {
       clock.now += 60_000
@@ -222,7 +223,7 @@ t.test('a CMS that is ill at login is asked again after a pause', async (t) => {
   ]
   const http = await fake(t, (request, response) => request.resume().on('end', () => answers.shift()!(response)))
   const clock = { now: 0 }
-  const account = sessionAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'u', 'p')
+  const account = sessionAccount({ http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }, 'u', 'p')
   for (let time = 0; time < 4; time++) {
     await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
     await t.rejects(account.credentials(), { code: 'CMS_UNAVAILABLE' })
@@ -256,7 +257,7 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
       })
   })
   const clock = { now: 0 }
-  const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const options = { http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }
   const account = oauthAccount(options, 'client', 'a secret&')
   await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
   t.strictSame(bodies, ['grant_type=client_credentials&client_id=client&client_secret=a+secret%26'])
@@ -280,7 +281,7 @@ t.test('a token that ends, or is not accepted any more, is replaced once for all
       .on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : { access_token: `t${++granted}`, expires_in: 300 }))
   )
   const clock = { now: 0 }
-  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
+  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }, 'c', 's')
   const first = await account.credentials()
   clock.now = 271_000
   const given = await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
@@ -314,7 +315,7 @@ t.test('a refused client is not tried again, an ill token endpoint is', async (t
     request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : answers.shift()))
   )
   const clock = { now: 0 }
-  const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
+  const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }, 'c', 's')
   for (let time = 0; time < 2; time++) {
     await t.rejects(other.credentials(), { code: 'CMS_FAILED' })
     clock.now += 60_000
@@ -339,7 +340,7 @@ async function oauthSite(
       return asJson(response, 200, isUser ? KNOWN : ANONYMOUS)
     })
   )
-  const options = { http, jsonapiPath: '/jsonapi', now: () => site.clock, random: () => 0 }
+  const options = { http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => site.clock, random: () => 0 }) }
   const account = oauthAccount(options, 'client', 'secret')
   return { site, account, cms: createJsonapi({ ...options, account }) }
 }
@@ -396,7 +397,7 @@ t.test('a look at a token that says nothing is made again, with the same token',
     })
   )
   const clock = { now: 0 }
-  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
+  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => clock.now }) }, 'c', 's')
   await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
   clock.now += 1000
   t.strictSame(await account.credentials(), { authorization: 'Bearer t1' })

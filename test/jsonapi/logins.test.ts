@@ -7,6 +7,7 @@ import type { HttpAnswer } from '#lib/http/exchange.ts'
 import type { Http } from '#lib/http/client.ts'
 import { isUncertain } from '#lib/editions/save/outcome.ts'
 import { recording, versions, type Version } from '../fixtures/recordings.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const CALLERS = 50
 const HOUR_MS = 3_600_000
@@ -138,7 +139,7 @@ function accountBefore(kind: Kind, said: HttpAnswer | Failure, joinPeers?: Accou
     close: async () => {}
   }
   const account = KINDS[kind](
-    { http, jsonapiPath: '/jsonapi', now: () => state.now, random: () => state.random, joinPeers },
+    { http, jsonapiPath: '/jsonapi', time: fakeTime({ monotonic: () => state.now, random: () => state.random }), joinPeers },
     'editor',
     'a password'
   )

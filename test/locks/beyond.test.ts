@@ -10,6 +10,7 @@ import { createVersions } from '#lib/table/version.ts'
 import { build } from '../helper.ts'
 import { engineNames, needsDynoxide, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -57,7 +58,7 @@ for (const engine of engineNames) {
 
     t.test("an expired lock is nobody's: not listed, free for POST, whatever the engine has cleaned up", async (t) => {
       let time = 1_700_000_000_300
-      const locks = createLocks({ client, table: 'DataState', environment: 'lease', leaseSeconds: 10, now: () => time })
+      const locks = createLocks({ client, table: 'DataState', environment: 'lease', leaseSeconds: 10, time: fakeTime({ now: () => time }) })
       const at = { type: 'node', id: '1' }
       const take = (userData: typeof ada, payload?: string) =>
         locks.acquire(at, { fieldName: 'title', userData, ...(payload && { payload }) })
@@ -109,7 +110,8 @@ for (const engine of engineNames) {
 
     t.test('a user takes an expired lock of their own back through another instance, and leaves no draft', async (t) => {
       let time = 1_700_000_000_000
-      const open = () => createLocks({ client, table: 'DataState', environment: 'back', leaseSeconds: 2, now: () => time })
+      const open = () =>
+        createLocks({ client, table: 'DataState', environment: 'back', leaseSeconds: 2, time: fakeTime({ now: () => time }) })
       const at = { type: 'node', id: '1' }
       await open().acquire(at, { fieldName: 'title', userData: ada, payload: 'earlier' })
       // The first instance may still be waiting for its answer, so the quick condition refuses the second one.
@@ -367,7 +369,13 @@ t.test('a lock that expires while it is asked for is free', async (t) => {
         return reply
       }
     })
-    const locks = createLocks({ client: slow, table: 'DataState', environment: 'test', leaseSeconds: 60, now: () => time })
+    const locks = createLocks({
+      client: slow,
+      table: 'DataState',
+      environment: 'test',
+      leaseSeconds: 60,
+      time: fakeTime({ now: () => time })
+    })
     const at = { type: 'node', id: '1' }
     await locks.acquire(at, { fieldName: 'title', userData: ada })
     time = 1_700_000_059_990
@@ -417,7 +425,7 @@ t.test('a write that reaches the store late, after it was repeated, undoes nothi
     }
   })
   const [locks, slow] = [0, 5000].map((behind) =>
-    createLocks({ client, table: 'DataState', environment: 'test', now: () => time - behind })
+    createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ now: () => time - behind }) })
   ) as [Locks, Locks]
   const at = { type: 'node', id: '1' }
   const take = (userData: typeof ada, payload?: string) => ({ fieldName: 'title', userData, ...(payload !== undefined && { payload }) })
@@ -459,7 +467,7 @@ t.test('a write that reaches the store late, after it was repeated, undoes nothi
 
 t.test('a version is greater than all before it, whatever came before', async (t) => {
   let time = 1_700_000_000_000
-  const next = createVersions(() => time)
+  const next = createVersions(fakeTime({ now: () => time }))
   const versions: string[] = []
   for (let count = 0; count < 300; count++) {
     versions.push(next())
@@ -471,7 +479,7 @@ t.test('a version is greater than all before it, whatever came before', async (t
     versions
   )
   t.ok(versions.every((version) => /^[\w-]{16}$/.test(version)))
-  const ahead = createVersions(() => time + 60_000)()
+  const ahead = createVersions(fakeTime({ now: () => time + 60_000 }))()
   t.ok(next(ahead) > ahead, "another's, of a clock that is ahead")
   for (const old of ['zzzzzzzzzzzzzzzz', undefined, 7, 'ü']) {
     t.equal(next(old).slice(0, 3), ahead.slice(0, 3), 'what tells no time moves none')

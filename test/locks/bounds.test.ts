@@ -4,6 +4,7 @@ import { createAnswerMemory } from '#lib/http/answer-memory.ts'
 import { createLocks } from '#lib/locks/locks.ts'
 import { recordOf, USER_DATA_LIMIT } from '#lib/locks/record.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const at = { type: 'node', id: '1' }
 const ada = { uid: '7', name: 'Ada' }
@@ -45,7 +46,7 @@ t.test('a list that takes longer than its deadline is given up', async (t) => {
     queries++
     time += 3000
   })
-  const locks = createLocks({ client, table: 'DataState', environment: 'test', monotonic: () => time, ...unpolled })
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ monotonic: () => time }), ...unpolled })
   fill(items, 10, (index) => ({ fieldName: `f${index}` }))
   await t.rejects(locks.list(at), { code: 'STORE_UNAVAILABLE', headers: { 'retry-after': '1' }, message: /more than 10 s/ })
   t.equal(queries, 4, 'nothing is begun after 10 s')
@@ -61,7 +62,7 @@ t.test('a DELETE that takes longer than its deadline names what is left, and cal
   const { client, items } = paged(1000, (name) => {
     if (name === 'DeleteCommand') time += 500
   })
-  const locks = createLocks({ client, table: 'DataState', environment: 'test', monotonic: () => time, ...unpolled })
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ monotonic: () => time }), ...unpolled })
   fill(items, 60, (index) => ({ fieldName: `f${index}` }))
   let left = 60
   for (let calls = 1; left > 0 && calls <= 5; calls++) {
@@ -104,7 +105,7 @@ t.test('a list beyond 16 MiB is refused, with how to ask for less, and read no f
       }
     }
   })
-  const locks = createLocks({ client, table: 'DataState', environment: 'test', monotonic: () => 0, ...unpolled })
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ monotonic: () => 0 }), ...unpolled })
   await t.rejects(locks.list(at), {
     code: 'TOO_LARGE',
     statusCode: 413,
@@ -143,10 +144,12 @@ t.test('of the drafts of a field and user the newest 50 are kept', async (t) => 
     client,
     table: 'DataState',
     environment: 'test',
-    now: () => {
-      time += 1000
-      return time
-    },
+    time: fakeTime({
+      now: () => {
+        time += 1000
+        return time
+      }
+    }),
     ...unpolled
   })
   const takeOver = async (userData: object, payload: string, fieldName = 'title') => {
@@ -204,7 +207,7 @@ t.test(
       }
     })
     const NOW = 1_700_000_000
-    const locks = createLocks({ client, table: 'DataState', environment: 'test', now: () => NOW * 1000, ...unpolled })
+    const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ now: () => NOW * 1000 }), ...unpolled })
     const takeOver = (uid: string, payload = `of ${uid}`) => locks.overwrite(at, { fieldName: 'title', userData: { uid }, payload })
     for (let uid = 1; uid <= 40; uid++) await takeOver(String(uid))
     scanned = 0

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createLocks } from '#lib/locks/locks.ts'
 import { asClient, memoryStore } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const at = { type: 'node', id: '1' }
 const [ada, bob] = [
@@ -16,7 +17,7 @@ t.test('no condition has nested parentheses, for which dynalite takes a time exp
     table: 'DataState',
     environment: 'test',
     leaseSeconds: 60,
-    now: () => time,
+    time: fakeTime({ now: () => time }),
     client: asClient({
       async send(command) {
         if (command.input['ConditionExpression'] !== undefined) conditions.add(command.input['ConditionExpression'])

@@ -8,6 +8,7 @@ import { build } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command, type Item } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const at = { type: 'node', id: '1' }
 const ada = { uid: '7', name: 'Ada' }
@@ -31,7 +32,7 @@ for (const engine of engineNames) {
     const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: 'web' })
     let environments = 0
     const texts = async (environment: string, now = () => LATER) => {
-      const locks = createLocks({ client, table: 'DataState', environment, now })
+      const locks = createLocks({ client, table: 'DataState', environment, time: fakeTime({ now }) })
       const { Item } = await client.send(
         new GetCommand({
           TableName: 'DataState',
@@ -143,7 +144,7 @@ for (const engine of engineNames) {
 
     t.test('drafts come with the newest first and are not shown when their days are over', async (t) => {
       let time = LATER
-      const locks = createLocks({ client, table: 'DataState', environment: 'old', draftDays: 2, now: () => time })
+      const locks = createLocks({ client, table: 'DataState', environment: 'old', draftDays: 2, time: fakeTime({ now: () => time }) })
       for (const payload of ['one', 'two']) {
         await locks.overwrite(at, { fieldName: 'title', userData: ada, payload })
         await locks.overwrite(at, { fieldName: 'title', userData: bob })
@@ -171,7 +172,7 @@ for (const engine of engineNames) {
 
     t.test('the text of an expired lock is a draft before anybody takes the field', async (t) => {
       let time = LATER
-      const options = { table: 'DataState', environment: 'left', leaseSeconds: 60, draftDays: 2, now: () => time }
+      const options = { table: 'DataState', environment: 'left', leaseSeconds: 60, draftDays: 2, time: fakeTime({ now: () => time }) }
       const locks = createLocks({ ...options, client })
       /** The same, while something happens before the first command of a name, or once one has been done. */
       const during = (when: 'before' | 'after', name: string, happens: () => Promise<unknown>) => {
@@ -290,7 +291,13 @@ for (const engine of engineNames) {
     })
 
     t.test('a draft fits whenever its lock did, the longest names and keys included', async (t) => {
-      const locks = createLocks({ client, table: 'DataState', environment: 'fit', leaseSeconds: 31_536_000, now: () => LATER - 1 })
+      const locks = createLocks({
+        client,
+        table: 'DataState',
+        environment: 'fit',
+        leaseSeconds: 31_536_000,
+        time: fakeTime({ now: () => LATER - 1 })
+      })
       for (const [fieldName, displacer] of [
         ['🔑'.repeat(255), { uid: '8'.repeat(128), name: '' }],
         ['a', { uid: '8', name: 'x'.repeat(127) }],
@@ -319,7 +326,7 @@ for (const engine of engineNames) {
     })
 
     t.test('records of others are kept and replaced too', async (t) => {
-      const locks = createLocks({ client, table: 'DataState', environment: 'others', now: () => LATER })
+      const locks = createLocks({ client, table: 'DataState', environment: 'others', time: fakeTime({ now: () => LATER }) })
       const odd: Item[] = [
         { payload: 'a' },
         { payload: 'b', userData: 'nobody', timestamp: 'x' },
@@ -359,8 +366,13 @@ for (const engine of engineNames) {
           for (let calls = 1, crashed = true; crashed; calls++) {
             const environment = `crash-${environments++}`
             const expired = what.includes('expired')
-            const options = { table: 'DataState', environment, now: () => LATER }
-            await createLocks({ ...options, client, leaseSeconds: 1, now: () => (expired ? LATER - 60_000 : LATER) }).acquire(at, {
+            const options = { table: 'DataState', environment, time: fakeTime({ now: () => LATER }) }
+            await createLocks({
+              ...options,
+              client,
+              leaseSeconds: 1,
+              time: fakeTime({ now: () => (expired ? LATER - 60_000 : LATER) })
+            }).acquire(at, {
               fieldName: 'title',
               userData: ada,
               payload: 'of Ada'
@@ -406,7 +418,7 @@ t.test("the holder's own writes stay one request to the store, and so does what 
   const locks = createLocks({
     table: 'DataState',
     environment: 'test',
-    now: () => time,
+    time: fakeTime({ now: () => time }),
     client: asClient({
       send(command: Command) {
         names.push(command.constructor.name)
@@ -467,12 +479,14 @@ async function interleaved(seed: number, change: (command: Command) => Command |
     },
     random
   )
-  const options = { table: 'DataState', environment: 'test', now: () => LATER, wait: async () => {} }
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ now: () => LATER, wait: async () => {} }) }
   const expired = random() < 0.4
-  await createLocks({ ...options, client: asClient({ send }), leaseSeconds: 1, now: () => (expired ? LATER - 60_000 : LATER) }).acquire(
-    at,
-    { fieldName: 'title', userData: ada, payload: 'text 0' }
-  )
+  await createLocks({
+    ...options,
+    client: asClient({ send }),
+    leaseSeconds: 1,
+    time: fakeTime({ ...options.time, now: () => (expired ? LATER - 60_000 : LATER) })
+  }).acquire(at, { fieldName: 'title', userData: ada, payload: 'text 0' })
 
   const record = () => items.get('["test-node-1","title"]')
   const lost: string[] = []
@@ -539,7 +553,7 @@ t.test('the same without the version in the condition, or without the draft, los
 
 t.test('a PUT that never finds the lock as it was a moment ago gives up and says so', async (t) => {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {} }) }
   const owner = createLocks({ ...options, client: asClient(store) })
   await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
   const racing = createLocks({

@@ -13,6 +13,8 @@ import { runs } from '../scope.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
 import { nextOf, take } from './fixtures/watching.ts'
+import { fakeTime } from '../fixtures/time.ts'
+import type { Time } from '#lib/time.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -20,7 +22,7 @@ const at = (id: string): Entity => ({ type: 'node', id })
 const NEVER = 1_000_000_000
 
 /** An instance of the service's locks over a table; its watchers end with the test. */
-function instance(t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number; now?: () => number } = {}): Locks {
+function instance(t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number; time?: Time } = {}): Locks {
   const locks = createLocks({
     client: asClient(store),
     table: 'DataState',
@@ -163,7 +165,7 @@ t.test('what another instance writes is found within the interval', async (t) =>
 
 t.test('the end of a lease is told as a release', async (t) => {
   let time = 1_700_000_000_000
-  const locks = instance(t, memoryStore(), { pollMs: 10 }, { leaseSeconds: 10, now: () => time })
+  const locks = instance(t, memoryStore(), { pollMs: 10 }, { leaseSeconds: 10, time: fakeTime({ now: () => time }) })
   await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
   const watcher = await locks.feed.watch([at('1')])
   t.match(await take(watcher), { locks: [{ expiresAt: 1_700_000_010 }] })
@@ -173,7 +175,7 @@ t.test('the end of a lease is told as a release', async (t) => {
 
 t.test('a renewal is told with its new version and end', async (t) => {
   let time = 1_700_000_000_000
-  const locks = instance(t, memoryStore(), {}, { leaseSeconds: 10, now: () => time })
+  const locks = instance(t, memoryStore(), {}, { leaseSeconds: 10, time: fakeTime({ now: () => time }) })
   await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
@@ -481,7 +483,7 @@ t.test('whatever overtakes whatever on its way, all states of a field are told i
           table: 'DataState',
           environment: 'test',
           feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER },
-          wait: async () => {}
+          time: fakeTime({ wait: async () => {} })
         })
       )
       const told = new Map<string, unknown[]>([
@@ -664,7 +666,7 @@ t.test('while the store is away expired locks are released, and no snapshot show
     pollMs: NEVER,
     restMs: 0,
     heartbeatMs: NEVER,
-    now: () => time,
+    time: fakeTime({ now: () => time }),
     isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time
   })
   t.teardown(feed.close)
@@ -740,7 +742,7 @@ t.test('while the store is away an instance tells the end of the leases that it 
       }
     },
     {},
-    { leaseSeconds: 10, now: () => time }
+    { leaseSeconds: 10, time: fakeTime({ now: () => time }) }
   )
   await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
   time += 5000
@@ -761,7 +763,7 @@ t.test('a read that fails after the last watcher has left tells nothing', async 
     intervalMs: () => NEVER,
     onFailure() {},
     isOver: () => false,
-    now: Date.now
+    time: fakeTime({ now: Date.now })
   })
   wakes.add(() => t.fail('woken'))
   const reading = refresh()
@@ -780,7 +782,7 @@ t.test('an entity without locks is read less often 30 seconds after its newest w
     intervalMs: () => NEVER,
     onFailure() {},
     isOver: () => false,
-    now: Date.now
+    time: fakeTime({ now: Date.now })
   })
   t.teardown(close)
   const after = (ms: number) => {
@@ -809,7 +811,7 @@ t.test('a read that fails while another one is waited for holds up none that com
     intervalMs: () => NEVER,
     onFailure() {},
     isOver: () => false,
-    now: Date.now
+    time: fakeTime({ now: Date.now })
   })
   t.teardown(close)
   for (let time = 0; time < 2; time++) {

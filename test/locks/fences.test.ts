@@ -7,6 +7,7 @@ import { createLockContext, createLocks, type Locks } from '#lib/locks/locks.ts'
 import { unansweredBy } from '#lib/table/fence.ts'
 import { ITEM_LIMIT, itemSize, type Item as LockItem, type StoredValue } from '#lib/table/item.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const NOW = 1_900_000_000
 const at = { type: 'node', id: '1' }
@@ -25,8 +26,8 @@ const noAnswer = () => unansweredBy(Object.assign(new Error('no answer from the 
  */
 async function refusal(meanwhile: (mark: number, bobs: Locks, arrive: () => Promise<Item>) => Promise<unknown>) {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
-  const bobs = createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) })
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {} }) }
+  const bobs = createLocks({ ...options, time: fakeTime({ ...options.time, now: () => NOW * 1000 - 1 }), client: asClient(store) })
   await bobs.acquire(at, { fieldName: 'title', userData: bob })
   let first: Command | undefined
   let marks = 0
@@ -42,7 +43,10 @@ async function refusal(meanwhile: (mark: number, bobs: Locks, arrive: () => Prom
       return store.send(command)
     }
   })
-  const refused = createLocks({ ...options, now: () => NOW * 1000, client }).acquire(at, { fieldName: 'title', userData: ada })
+  const refused = createLocks({ ...options, time: fakeTime({ ...options.time, now: () => NOW * 1000 }), client }).acquire(at, {
+    fieldName: 'title',
+    userData: ada
+  })
   return { refused, bobs, items: () => [...store.items.values()], marks: () => marks, late: () => store.send(first!).catch(() => {}) }
 }
 
@@ -93,15 +97,20 @@ t.test('a record of others, which has no version, is not written again to mark i
       return store.send(command)
     }
   })
-  const locks = createLocks({ table: 'DataState', environment: 'test', now: () => NOW * 1000, wait: async () => {}, client })
+  const locks = createLocks({
+    table: 'DataState',
+    environment: 'test',
+    time: fakeTime({ now: () => NOW * 1000, wait: async () => {} }),
+    client
+  })
   t.match(await locks.acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: bob } })
   t.strictSame([...store.items.values()], [foreign])
 })
 
 t.test('a takeover that is always late, after an attempt without an answer, ends as not known, and leaves no draft', async (t) => {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
-  const other = createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) })
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {} }) }
+  const other = createLocks({ ...options, time: fakeTime({ ...options.time, now: () => NOW * 1000 - 1 }), client: asClient(store) })
   await other.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
   let puts = 0
   const client = asClient({
@@ -112,10 +121,16 @@ t.test('a takeover that is always late, after an attempt without an answer, ends
       return store.send(command)
     }
   })
-  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), {
-    code: 'STORE_UNAVAILABLE',
-    message: /does not know/
-  })
+  await t.rejects(
+    createLocks({ ...options, time: fakeTime({ ...options.time, now: () => NOW * 1000 }), client }).overwrite(at, {
+      fieldName: 'title',
+      userData: ada
+    }),
+    {
+      code: 'STORE_UNAVAILABLE',
+      message: /does not know/
+    }
+  )
   t.match([...store.items.values()], [{ userData: bob }])
 })
 
@@ -123,7 +138,12 @@ t.test('a takeover that is always late, after an attempt without an answer, ends
 async function failedTakeover(take: (locks: Locks) => Promise<unknown>, failures: Array<() => Error>) {
   const store = memoryStore()
   let now = NOW
-  const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => now * 1000, leaseSeconds: 60 }
+  const options = {
+    table: 'DataState',
+    environment: 'test',
+    time: fakeTime({ wait: async () => {}, now: () => now * 1000 }),
+    leaseSeconds: 60
+  }
   const bobs = createLocks({ ...options, client: asClient(store) })
   await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
   now += 20
@@ -157,8 +177,8 @@ t.test('a takeover or a release that the store refuses leaves no draft that says
 t.test('a takeover whose attempts get no answer keeps one draft of the text, until that is displaced', async (t) => {
   for (const carriedOut of [false, true]) {
     const store = memoryStore()
-    const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000 }
-    await createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) }).acquire(at, {
+    const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {}, now: () => NOW * 1000 }) }
+    await createLocks({ ...options, time: fakeTime({ ...options.time, now: () => NOW * 1000 - 1 }), client: asClient(store) }).acquire(at, {
       fieldName: 'title',
       userData: bob,
       payload: 'text'
@@ -200,7 +220,12 @@ t.test('the text of a record of others is kept although the takeover has to be s
       return store.send(command)
     }
   })
-  const locks = createLocks({ table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000, client })
+  const locks = createLocks({
+    table: 'DataState',
+    environment: 'test',
+    time: fakeTime({ wait: async () => {}, now: () => NOW * 1000 }),
+    client
+  })
   t.match(await locks.overwrite(at, { fieldName: 'title', userData: ada }), { outcome: 'acquired' })
   t.equal(puts, 3)
   const { Items } = await locks.drafts.list(at)
@@ -219,10 +244,7 @@ function drafting(send?: (store: Send, command: Command) => Promise<Item>) {
     client,
     table: 'DataState',
     environment: 'test',
-    now,
-    monotonic: () => 0,
-    wait: async () => {},
-    random: () => 0
+    time: fakeTime({ now, monotonic: () => 0, wait: async () => {}, random: () => 0 })
   })
   const drafts = {
     keep: (record: LockItem, by: Displacer) => keepDraft(context, record, by),
@@ -296,7 +318,12 @@ t.test('a lock that is written again and again while its first attempt is looked
       throw ++puts === 1 ? noAnswer() : new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
     }
   })
-  const locks = createLocks({ table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000, client })
+  const locks = createLocks({
+    table: 'DataState',
+    environment: 'test',
+    time: fakeTime({ wait: async () => {}, now: () => NOW * 1000 }),
+    client
+  })
   await t.rejects(locks.acquire(at, { fieldName: 'title', userData: ada }), {
     code: 'STORE_UNAVAILABLE',
     message: /changes hands too fast/
@@ -305,7 +332,7 @@ t.test('a lock that is written again and again while its first attempt is looked
 
 t.test('a takeover whose caller has hung up is not tried again, and leaves no draft', async (t) => {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000 }
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {}, now: () => NOW * 1000 }) }
   const owner = createLocks({ ...options, client: asClient(store) })
   await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
   let tries = 0
@@ -345,8 +372,7 @@ t.test('the text of an expired lock whose writer may still be at it leaves a tom
     table: 'DataState',
     environment: 'test',
     leaseSeconds: 1,
-    wait: async () => {},
-    now: () => clock.now,
+    time: fakeTime({ wait: async () => {}, now: () => clock.now }),
     client: asClient(store)
   })
   await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })

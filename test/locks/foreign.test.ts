@@ -5,6 +5,7 @@ import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import type { Condition } from '#lib/table/expression.ts'
 import { startEngine, engineNames } from './fixtures/engines.ts'
 import { asClient } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const at = { type: 'node', id: '1' }
 const ada = { uid: '7', name: 'Ada' }
@@ -29,7 +30,7 @@ for (const engine of engineNames) {
           environment: 'test',
           leaseSeconds,
           foreignSeconds: FOREIGN,
-          now: () => (SINCE + seconds) * 1000
+          time: fakeTime({ now: () => (SINCE + seconds) * 1000 })
         })
       return { place, locksAfter }
     }
@@ -199,10 +200,9 @@ for (const engine of engineNames) {
 for (const engine of engineNames) {
   t.test(`another program may read and write beside Quoin if it takes expiresAt 0 for no lock, over ${engine}`, async (t) => {
     const { client } = await startEngine(t, engine)
-    const [locks, others] = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', now: () => SINCE * 1000 })) as [
-      Locks,
-      Locks
-    ]
+    const [locks, others] = [0, 1].map(() =>
+      createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ now: () => SINCE * 1000 }) })
+    ) as [Locks, Locks]
     await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'hers' })
     await locks.acquire(at, { fieldName: 'body', userData: ada })
     await others.presence.enter(at, { userData: ben })
@@ -242,8 +242,15 @@ t.test('LOCK_FOREIGN_SECONDS is a day unless it is set', async (t) => {
     })
   )
   const count = async (seconds: number) =>
-    (await createLocks({ client, table: 'DataState', environment: 'test', leaseSeconds: 60, now: () => (SINCE + seconds) * 1000 }).list(at))
-      .Count
+    (
+      await createLocks({
+        client,
+        table: 'DataState',
+        environment: 'test',
+        leaseSeconds: 60,
+        time: fakeTime({ now: () => (SINCE + seconds) * 1000 })
+      }).list(at)
+    ).Count
   t.strictSame([await count(86_399), await count(86_400)], [1, 0])
 })
 

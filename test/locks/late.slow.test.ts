@@ -6,6 +6,7 @@ import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import { createUnsettled } from '#lib/locks/unsettled.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command, type Send } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const at = { type: 'node', id: '1' }
 const [ada, bob] = [
@@ -58,7 +59,7 @@ interface Bench {
 async function bench(store: Send, environment: string): Promise<Bench> {
   let time = 1_900_000_000_000
   const line = failing(store)
-  const options = { table: 'DataState', environment, now: () => time, wait: async () => {} }
+  const options = { table: 'DataState', environment, time: fakeTime({ now: () => time, wait: async () => {} }) }
   const locks = createLocks({ ...options, client: line.client })
   const other = createLocks({ ...options, client: asClient(store) })
   return {
@@ -212,10 +213,12 @@ function cases(t: Test, open: (name: string) => Promise<Bench>, comparesNone = f
         return b.store.send(command)
       }
     })
-    await createLocks({ client, table: 'DataState', environment: 'draft', now: () => b.now() * 1000, wait: async () => {} }).overwrite(
-      at,
-      own('of Bob', bob)
-    )
+    await createLocks({
+      client,
+      table: 'DataState',
+      environment: 'draft',
+      time: fakeTime({ now: () => b.now() * 1000, wait: async () => {} })
+    }).overwrite(at, own('of Bob', bob))
     t.strictSame(await b.texts(), ['text'])
     b.pass(20)
     await b.other.drafts.discard(at, { uid: '7' })
@@ -298,7 +301,7 @@ t.test('80 takeovers at once stay below 500 writes, each text is kept once, and 
 
 t.test('a takeover of a text that is being typed leaves one draft, of the text that was displaced', async (t) => {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
+  const options = { table: 'DataState', environment: 'test', time: fakeTime({ wait: async () => {} }) }
   const typing = createLocks({ ...options, client: asClient(store) })
   await typing.acquire(at, own('text 0'))
   for (const take of ['overwrite', 'release', 'fail'] as const) {

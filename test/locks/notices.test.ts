@@ -12,6 +12,8 @@ import { runs } from '../scope.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf } from './fixtures/schedule.ts'
 import { take } from './fixtures/watching.ts'
+import { fakeTime } from '../fixtures/time.ts'
+import type { Time } from '#lib/time.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -25,7 +27,7 @@ function open(
   store: Send,
   hub: Pick<Hub, 'wire'>,
   feed: FeedOptions = {},
-  { beatMs = NEVER, ...more }: { leaseSeconds?: number; now?: () => number; beatMs?: number } = {}
+  { beatMs = NEVER, ...more }: { leaseSeconds?: number; time?: Time; beatMs?: number } = {}
 ) {
   const bus = createBus({ wire: hub.wire(), beatMs })
   const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
@@ -158,8 +160,8 @@ t.test('the end of a lease is told although nobody writes it', async (t) => {
   const [store, hub] = [memoryStore(), createHub()]
   const now = () => time
   const [here, there] = [
-    instance(t, store, hub, { pollMs: 5 }, { leaseSeconds: 1, now }),
-    instance(t, store, hub, {}, { leaseSeconds: 1, now })
+    instance(t, store, hub, { pollMs: 5 }, { leaseSeconds: 1, time: fakeTime({ now }) }),
+    instance(t, store, hub, {}, { leaseSeconds: 1, time: fakeTime({ now }) })
   ]
   const watcher = await here.feed.watch([at('1')])
   await take(watcher)
@@ -188,7 +190,7 @@ t.test('a lie is shown until the next read, and decides nothing', async (t) => {
 t.test('what is old, or comes out of its order, is left to a read', async (t) => {
   const [store, hub] = [countedStore(), createHub()]
   let time = 1_700_000_000_000
-  const here = instance(t, store, hub, { pollMs: 5 }, { now: () => time })
+  const here = instance(t, store, hub, { pollMs: 5 }, { time: fakeTime({ now: () => time }) })
   const watcher = await here.feed.watch([at('1')])
   await take(watcher)
   const readAt = time

@@ -66,7 +66,7 @@ t.test('with the lock its requests are over, and nobody asks himself', async (t)
 
 t.test('what nobody else holds cannot be asked for', async (t) => {
   let now = 1_767_225_600_000
-  const locks = instance(t, memoryStore(), { now: () => now, leaseSeconds: 30 })
+  const locks = instance(t, memoryStore(), { time: { now: () => now }, leaseSeconds: 30 })
   const ask = () => locks.petitions.file(node, { fieldName: 'title', userData: bob })
   t.match(await ask(), { outcome: 'unheld' })
   await locks.acquire(node, { fieldName: 'title', userData: bob })
@@ -90,7 +90,7 @@ t.test('a request ends after a minute by the clock of the store, also while this
         return store.send(command)
       }
     },
-    { now: () => now }
+    { time: { now: () => now } }
   )
   await locks.acquire(node, { fieldName: 'title', userData: ada })
   await locks.petitions.file(node, { fieldName: 'title', userData: bob })
@@ -110,7 +110,7 @@ t.test('a request ends after a minute by the clock of the store, also while this
 
 t.test('the lease of a request is looked at without a word of anybody', async (t) => {
   let now = 1_767_225_600_000
-  const locks = instance(t, memoryStore(), { now: () => now })
+  const locks = instance(t, memoryStore(), { time: { now: () => now } })
   await locks.acquire(node, { fieldName: 'title', userData: ada })
   await locks.petitions.file(node, { fieldName: 'title', userData: bob })
   now += 59_900

@@ -102,7 +102,7 @@ t.test('signs of another form are left out, and end with the next change', async
 t.test('said again, it goes on: one window of a user writes for all, and a read that comes anyway tells it', async (t) => {
   let now = START * 1000
   const { send, counts } = counted(memoryStore())
-  const locks = instance(t, { send }, { now: () => now })
+  const locks = instance(t, { send }, { time: { now: () => now } })
   const enter = (name = 'Bob') => locks.presence.enter(node, { userData: { uid: '8', name } })
   await enter()
   await locks.presence.enter(node, { userData: ada })
@@ -140,7 +140,7 @@ t.test('who says nothing more is gone after 90 seconds by the clock of the store
         return store.send(command)
       }
     },
-    { now: () => now }
+    { time: { now: () => now } }
   )
   await locks.presence.enter(node, { userData: bob })
   now += 89_900

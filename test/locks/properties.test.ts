@@ -9,6 +9,7 @@ import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const environment = fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/)
 const entity = fc.record({ type: fc.stringMatching(/^[A-Za-z0-9_]{1,64}$/), id: fc.stringMatching(/^[A-Za-z0-9_.:-]{1,128}$/) })
@@ -141,7 +142,7 @@ t.test('every read is consistent but that of the health check', async (t) => {
     table: 'DataState',
     environment: 'test',
     leaseSeconds: 60,
-    now: () => now,
+    time: fakeTime({ now: () => now }),
     feed: { pollMs: 1_000_000_000 }
   })
   t.teardown(locks.feed.close)

@@ -13,6 +13,7 @@ import { basic, editionsOf, open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
@@ -125,8 +126,7 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
       client: store,
       table: 'DataState',
       environment: 'test',
-      now: () => clock.now,
-      ready: () => undefined,
+      time: fakeTime({ now: () => clock.now, ready: () => undefined }),
       warn: ({ message }) => t.fail(message)
     })
     return createEditions({ site, turns })

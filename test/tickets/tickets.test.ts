@@ -8,6 +8,8 @@ import { createTickets, type TicketsDeps } from '#lib/saves/tickets.ts'
 import { engineNames, needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 import { fails, say, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
 import { asClient, memoryStore, type Command, type Send } from '../locks/fixtures/memory-store.ts'
+import { type Faked, fakeTime, steppedTime } from '../fixtures/time.ts'
+import { systemTime } from '#lib/time.ts'
 
 const UUID = '855d568c-a40d-43fb-a97a-426045895e11'
 const START = Date.UTC(2026, 10, 23)
@@ -23,19 +25,13 @@ function newsroom({ store = memoryStore() as Send } = {}) {
     }
   }
   const warnings: Error[] = []
-  const instance = (deps: Partial<TicketsDeps> = {}) =>
+  const instance = ({ time, ...deps }: Faked<TicketsDeps> = {}) =>
     createTickets({
       client: asClient(counted),
       table: 'DataState',
       environment: 'test',
-      now: () => clock.now,
-      ready: () => undefined,
+      time: steppedTime(clock, time),
       warn: (failure) => warnings.push(failure),
-      monotonic: () => clock.now,
-      wait: async (ms) => {
-        clock.now += ms
-      },
-      random: () => 0,
       ...deps
     })
   return { clock, commands, warnings, instance }
@@ -65,8 +61,7 @@ for (const name of engineNames) {
         client,
         table: 'DataState',
         environment: 'test',
-        now: Date.now,
-        ready: () => undefined,
+        time: systemTime,
         warn: (failure) => t.fail(failure.message)
       })
     let holders = 0
@@ -117,9 +112,11 @@ t.test('who waits has to look again, and is refused after ten seconds', async (t
   const turn = await anna.take(UUID, clock.now)
   // A renewal, as the timer of a real clock makes one.
   const renewing = instance({
-    wait: async (ms) => {
-      clock.now += ms
-      if (clock.now > START + 3000) await turn.end(true)
+    time: {
+      wait: async (ms) => {
+        clock.now += ms
+        if (clock.now > START + 3000) await turn.end(true)
+      }
     }
   })
   t.equal((await renewing.take(UUID, clock.now)).isOutdated, true)
@@ -153,7 +150,7 @@ t.test('a crashed instance keeps the others away for the lease, and one that was
 
 t.test('a turn is renewed while the save runs, and lost where another has it', async (t) => {
   const { commands, instance } = newsroom()
-  const turn = await instance({ leaseMs: 600, monotonic: () => performance.now() }).take(UUID, START)
+  const turn = await instance({ leaseMs: 600, time: { monotonic: () => performance.now() } }).take(UUID, START)
   while (commands.length < 3) await sleep(5)
   turn.confirm()
   await turn.end(true)
@@ -188,7 +185,7 @@ t.test('a save that timed out keeps its turn for eight seconds more, since Drupa
 t.test('the clock is measured before anything is written, and a record goes by time to live', async (t) => {
   const { clock, commands, instance } = newsroom()
   const measured = Promise.withResolvers<void>()
-  const taking = instance({ ready: () => measured.promise }).take(UUID, clock.now)
+  const taking = instance({ time: { ready: () => measured.promise } }).take(UUID, clock.now)
   await sleep(10)
   t.equal(commands.length, 0)
   measured.resolve()
@@ -203,7 +200,7 @@ t.test('an attempt that reaches the table late takes no ticket', async (t) => {
   await t.rejects(memory.send(commands[0]!), { name: 'ConditionalCheckFailedException' })
   // Of an instance whose clock is behind that of the last holder.
   const { length } = commands
-  const turn = await instance({ now: () => clock.now - 500 }).take(UUID, clock.now)
+  const turn = await instance({ time: { now: () => clock.now - 500 } }).take(UUID, clock.now)
   t.equal(clock.now, START, 'though who is behind need not wait')
   t.equal(commands.length - length, 2, 'one try more, with a greater version')
   await turn.end(true)
@@ -212,7 +209,7 @@ t.test('an attempt that reaches the table late takes no ticket', async (t) => {
 t.test('a free ticket of a clock that is far ahead costs one write more, and no more than that', async (t) => {
   const { clock, commands, instance } = newsroom()
   for (const hours of [1, 2, 24 * 365]) {
-    await (await instance({ now: () => clock.now + hours * 3_600_000 + 1000 }).take(UUID, clock.now)).end(true)
+    await (await instance({ time: { now: () => clock.now + hours * 3_600_000 + 1000 } }).take(UUID, clock.now)).end(true)
     commands.length = 0
     const turn = await instance().take(UUID, clock.now)
     t.equal(clock.now, START, 'nobody waits')
@@ -230,9 +227,11 @@ t.test('saves wait for a free ticket that is always replaced, with pauses and fo
   commands.length = 0
   const leaving = instance({
     required: true,
-    wait: () => {
-      abort()
-      return new Promise(() => {})
+    time: {
+      wait: () => {
+        abort()
+        return new Promise(() => {})
+      }
     }
   }).take(UUID, clock.now, signal)
   await t.rejects(leaving, { message: 'gone' }, 'who hangs up does not wait for the end of a pause')
@@ -268,7 +267,7 @@ for (const name of ['memory', ...engineNames] as const) {
 
 t.test('a lease that ends later than any can is over when nobody has renewed it for as long as one holds', async (t) => {
   const { clock, instance } = newsroom()
-  const ahead = instance({ now: () => clock.now + 7_200_000, leaseMs: 15_000 })
+  const ahead = instance({ time: { now: () => clock.now + 7_200_000 }, leaseMs: 15_000 })
   const [ben, carla] = [instance(), instance()]
   await ahead.take(UUID, clock.now)
   await t.rejects(ben.take(UUID, clock.now), { code: 'EDITION_BUSY' })
@@ -323,10 +322,8 @@ t.test('a ticket that is cleaned up while it is asked about is asked for again',
     }),
     table: 'DataState',
     environment: 'test',
-    now: () => clock.now,
-    ready: () => undefined,
-    warn() {},
-    wait: async () => {}
+    time: fakeTime({ now: () => clock.now, ready: () => undefined, wait: async () => {} }),
+    warn() {}
   })
   await instance().take(UUID, clock.now)
   t.equal((await other.take(UUID, clock.now)).isOutdated, true)

@@ -7,6 +7,7 @@ import { createLocks } from '#lib/locks/locks.ts'
 import { createTickets, type TicketsDeps } from '#lib/saves/tickets.ts'
 import { engineNames, needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 import { say, startFakeEngine, works, type Script } from '../locks/fixtures/fake-engine.ts'
+import { fakeTime } from '../fixtures/time.ts'
 
 const UUID = '855d568c-a40d-43fb-a97a-426045895e11'
 const entity = { type: 'publisher_container', id: '1' }
@@ -16,11 +17,9 @@ function ticketsOf(client: TicketsDeps['client'], deps: Partial<TicketsDeps> = {
     client,
     table: 'DataState',
     environment: 'test',
-    now: Date.now,
-    ready: () => undefined,
+    time: fakeTime({ now: Date.now, ready: () => undefined, wait: async () => {} }),
     required: true,
     warn() {},
-    wait: async () => {},
     ...deps
   })
 }

@@ -8,6 +8,7 @@ import { Failure } from '#lib/errors.ts'
 import { endOnHangUp } from '#lib/http/calls.ts'
 import { createUpserts, type UpsertsDeps } from '#lib/saves/upserts.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from '../locks/fixtures/memory-store.ts'
+import { type Faked, steppedTime } from '../fixtures/time.ts'
 
 const START = Date.UTC(2026, 10, 23)
 
@@ -49,20 +50,14 @@ function newsroom(changes: object = {}) {
     },
     update: async (uuid: string, body: object) => ({ ...textOf({ uuid, body }), isShared: true })
   }
-  const instance = (deps: Partial<UpsertsDeps> = {}) =>
+  const instance = ({ time, ...deps }: Faked<UpsertsDeps> = {}) =>
     createUpserts({
       client: asClient(send),
       table: 'DataState',
       environment: 'test',
       editions: editions as never,
       model: contentModel(changes),
-      now: () => clock.now,
-      ready: () => undefined,
-      monotonic: () => clock.now,
-      wait: async (ms) => {
-        clock.now += ms
-      },
-      random: () => 0,
+      time: steppedTime(clock, time),
       ...deps
     })
   return { store, clock, rows, desk, editions, instance }
@@ -115,10 +110,12 @@ t.test('an upsert waits for another instance, but not for ever', async (t) => {
   await t.rejects(instance().upsert('daily', 'k', {}, {}), { code: 'EDITION_BUSY' })
   let looks = 0
   const second = instance({
-    wait: async () => {
-      if (++looks === 2) {
-        ended.resolve()
-        await first
+    time: {
+      wait: async () => {
+        if (++looks === 2) {
+          ended.resolve()
+          await first
+        }
       }
     }
   }).upsert('daily', 'k', {}, {})
@@ -257,9 +254,11 @@ t.test('who hangs up while another instance creates the edition waits no longer'
   const caller = {}
   endOnHangUp(caller, answer)
   const waiting = instance({
-    wait: async (ms) => {
-      clock.now += ms
-      answer.destroyed = true
+    time: {
+      wait: async (ms) => {
+        clock.now += ms
+        answer.destroyed = true
+      }
     }
   })
   await t.rejects(waiting.upsert('daily', 'k', {}, caller), { code: 'CALLER_GONE' })

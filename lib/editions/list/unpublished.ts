@@ -7,6 +7,7 @@ import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { unpublishedQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
 import { rowId } from '../translate/verify.ts'
+import { systemTime, type Time } from '../../time.ts'
 
 /** How many pages without any row that is shown are read at most, unless certainty is asked for. */
 export const HIDDEN_PAGES = 20
@@ -30,7 +31,7 @@ export interface UnpublishedOptions<Row> {
 export interface UnpublishedContext {
   model: ContentModel
   warn: (message: string) => void
-  now: () => number
+  time: Time
   /** When a caller was shown nothing unpublished of a collection, by both. */
   hidden: LRUCache<string, number>
   /** The warnings that were given. */
@@ -40,9 +41,9 @@ export interface UnpublishedContext {
 export function unpublishedContext({
   model,
   warn,
-  now = () => performance.now()
-}: Pick<Site, 'model' | 'warn'> & { now?: () => number }): UnpublishedContext {
-  return { model, warn, now, hidden: new LRUCache({ max: REMEMBERED }), warnings: new Set() }
+  time = systemTime
+}: Pick<Site, 'model' | 'warn'> & { time?: Time }): UnpublishedContext {
+  return { model, warn, time, hidden: new LRUCache({ max: REMEMBERED }), warnings: new Set() }
 }
 
 /** What pages have shown so far of a collection's unpublished rows. */
@@ -98,15 +99,15 @@ function searchesOn(
   progress: Progress,
   mayHaveMore: boolean
 ): boolean {
-  const { hidden, now } = context
+  const { hidden, time } = context
   if (progress.isCertain) return mayHaveMore
   const at = hidden.get(progress.key)
-  if (at !== undefined && now() - at < REMEMBERED_MS) return false
+  if (at !== undefined && time.monotonic() - at < REMEMBERED_MS) return false
   progress.hiddenPages++
   const isLast = progress.hiddenPages === HIDDEN_PAGES
   if (mayHaveMore && !isLast) return true
   // The first page is read each time: the newest are on it.
-  if (progress.hiddenPages > 1) hidden.set(progress.key, now())
+  if (progress.hiddenPages > 1) hidden.set(progress.key, time.monotonic())
   if (mayHaveMore) warnOfHidden(context)
   return false
 }

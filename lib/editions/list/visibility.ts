@@ -7,6 +7,7 @@ import { publicName, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { refusal } from '../translate/failures.ts'
 import { everyQuery, pageQuery, translatedQuery, type Parameters } from '../translate/query.ts'
+import { systemTime, type Time } from '../../time.ts'
 
 export interface VisibilityContext {
   cms: Jsonapi
@@ -75,7 +76,7 @@ const REMEMBERED_MS = 60_000
 const REMEMBERED = 1000
 
 export interface CountContext extends VisibilityContext {
-  now: () => number
+  time: Time
   /** The counts that have no hidden edition in them, by collection and caller. */
   counts: LRUCache<string, { at: number; count: number }>
 }
@@ -83,9 +84,9 @@ export interface CountContext extends VisibilityContext {
 export function countContext({
   cms,
   model,
-  now = () => performance.now()
-}: VisibilityContext & { now?: () => number }): CountContext {
-  return { cms, model, now, counts: new LRUCache({ max: REMEMBERED }) }
+  time = systemTime
+}: VisibilityContext & { time?: Time }): CountContext {
+  return { cms, model, time, counts: new LRUCache({ max: REMEMBERED }) }
 }
 
 /**
@@ -100,12 +101,12 @@ export async function isOwnCount(
   count: number,
   caller: Caller
 ): Promise<boolean> {
-  const { model, now, counts } = context
+  const { model, time, counts } = context
   const key = `${collection.path}:${isFiltered}:${fingerprint(caller)}`
   const last = counts.get(key)
-  const isRecent = last && now() - last.at < REMEMBERED_MS
+  const isRecent = last && time.monotonic() - last.at < REMEMBERED_MS
   if (isRecent && (isFiltered || last.count === count)) return true
-  const at = now()
+  const at = time.monotonic()
   const everyFirst = [...everyQuery(model), ...pageQuery(0, 1, model)]
   const [every, translations] = await Promise.all([
     isFiltered ? undefined : firstId(context, collection, everyFirst, caller),

@@ -1,4 +1,5 @@
 import type { Parameters } from '../translate/query.ts'
+import { systemTime } from '../../time.ts'
 
 /**
  * The longest path and query that Quoin sends, in bytes. Apache takes a request line of 8190 (LimitRequestLine), nginx one of
@@ -26,12 +27,11 @@ export interface Room {
   shorten(): boolean
 }
 
-/** @param now a clock in milliseconds that only goes on */
-export function createRoom(now: () => number = () => performance.now()): Room {
+export function createRoom(time = systemTime): Room {
   let longest = LONGEST
   let until = -Infinity
 
-  const current = () => (now() < until ? longest : LONGEST)
+  const current = () => (time.monotonic() < until ? longest : LONGEST)
 
   return {
     beside(path, query) {
@@ -41,7 +41,7 @@ export function createRoom(now: () => number = () => performance.now()): Room {
     shorten() {
       const before = current()
       longest = before > SHORTEST ? before / 2 : 0
-      until = now() + SHORTENED_MS
+      until = time.monotonic() + SHORTENED_MS
       return before > 0
     }
   }

@@ -9,6 +9,7 @@ import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from '
 import { refusal } from '../translate/failures.ts'
 import { pageQuery, PAGE_MAX } from '../translate/query.ts'
 import { mismatch, rowsOf } from '../translate/verify.ts'
+import { systemTime, type Time } from '../../time.ts'
 
 /** A JSON:API collection: one bundle of one entity type. */
 export interface Collection {
@@ -75,7 +76,7 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
 export interface CatalogContext {
   cms: Jsonapi
   model: ContentModel
-  now: () => number
+  time: Time
   /** The edition types that each caller was shown, and when they were asked for. */
   types: LRUCache<string, { at: number; types: Named[] }>
   /** What the entry point said to each caller. */
@@ -91,16 +92,16 @@ export interface CatalogContext {
 export function createCatalog({
   cms,
   model,
-  now = () => performance.now()
+  time = systemTime
 }: {
   cms: Jsonapi
   model: ContentModel
-  now?: () => number
+  time?: Time
 }): Catalog {
   const context: CatalogContext = {
     cms,
     model,
-    now,
+    time,
     types: new LRUCache({
       maxSize: REMEMBERED,
       sizeCalculation: ({ types }) => weightOf(types)
@@ -146,33 +147,33 @@ export async function editionBundles(context: CatalogContext, caller: Caller): P
 }
 
 export async function knownEditionTypes(context: CatalogContext, caller: Caller): Promise<Named[]> {
-  const { model, now, types } = context
+  const { model, time, types } = context
   if (model.editionTypes) return labelledIds(model.editionTypes)
   if (model.fields.editionType === null) return editionBundles(context, caller)
   const key = readKey('', caller)
   const last = types.get(key)
-  if (last && now() - last.at < REMEMBERED_MS) return last.types
-  const at = now()
+  if (last && time.monotonic() - last.at < REMEMBERED_MS) return last.types
+  const at = time.monotonic()
   const answer = await readTypes(context, model.fields.editionType, caller)
   types.set(key, { at, types: answer })
   return answer
 }
 
 export function catalogAge(context: CatalogContext, caller: Caller): number {
-  const { now, entryPoints, types } = context
-  let oldest = now()
+  const { time, entryPoints, types } = context
+  let oldest = time.monotonic()
   for (const at of [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at]) {
-    if (at !== undefined && now() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
+    if (at !== undefined && time.monotonic() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
   }
-  return now() - oldest
+  return time.monotonic() - oldest
 }
 
 async function welcome(context: CatalogContext, caller: Caller): Promise<Welcome> {
-  const { now, entryPoints } = context
+  const { time, entryPoints } = context
   const key = fingerprint(caller)
   const last = entryPoints.get(key)
-  if (last && now() - last.at < REMEMBERED_MS) return last
-  const at = now()
+  if (last && time.monotonic() - last.at < REMEMBERED_MS) return last
+  const at = time.monotonic()
   const document = await readEntryPoint(context, caller)
   const collections = collectionsIn(document, context.model)
   // It is nearly always the same for all callers: then it is in memory only once.

@@ -7,6 +7,7 @@ import { PAGE_MAX } from '../translate/query.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { gatherEvidence, lacksUnproven, type Evidence } from './filter-evidence.ts'
 import { KINDS, provenBy, type Kind } from './kinds.ts'
+import { systemTime, type Time } from '../../time.ts'
 
 /**
  * What filters find. `work`: rows of each kind; `partly`: rows of some kinds, and the others were not met; `trap`: not all
@@ -53,8 +54,7 @@ export interface FiltersOptions {
   /** Called once per entity type that has callers whose filters find nothing, or may do so. The message says what to do. */
   warn: (message: string) => void
   model: ContentModel
-  /** Clock, in milliseconds. */
-  now?: () => number
+  time?: Time
 }
 
 /** Verdicts that say no more than which kinds were not met. */
@@ -81,7 +81,7 @@ export interface FiltersContext {
   catalog: Pick<Catalog, 'all' | 'me'>
   model: ContentModel
   warn: (message: string) => void
-  now: () => number
+  time: Time
   /** What each collection has shown to each caller, and when it was asked. */
   verdicts: LRUCache<string, { at: number; evidence: Evidence }>
   /** The warnings that were given. */
@@ -93,14 +93,14 @@ export function createFilters({
   catalog,
   model,
   warn,
-  now = () => performance.now()
+  time = systemTime
 }: FiltersOptions): Filters {
   const context: FiltersContext = {
     cms,
     catalog,
     model,
     warn,
-    now,
+    time,
     // As a size: with `max` the cache would reserve the memory for all of them at once.
     verdicts: new LRUCache({ maxSize: REMEMBERED, sizeCalculation: () => 1 }),
     warnings: new Set()
@@ -158,11 +158,11 @@ export async function findFindings(
   return findings
 }
 
-export function doubtVerdicts({ verdicts, now }: FiltersContext, caller: Caller): void {
+export function doubtVerdicts({ verdicts, time }: FiltersContext, caller: Caller): void {
   const ofCaller = filterKey({ path: '' }, caller)
   for (const key of [...verdicts.keys()].filter((key) => key.endsWith(ofCaller))) {
     const { at, evidence } = verdicts.peek(key)!
-    const isSettled = findingsOf([evidence]).verdict === 'work' && now() - at < FRESH_MS
+    const isSettled = findingsOf([evidence]).verdict === 'work' && time.monotonic() - at < FRESH_MS
     if (!isSettled) verdicts.delete(key)
   }
 }
@@ -175,14 +175,14 @@ function recallAll(context: FiltersContext, collections: Collection[], caller: C
 }
 
 function recallEvidence(
-  { verdicts, now }: FiltersContext,
+  { verdicts, time }: FiltersContext,
   collection: Collection,
   caller: Caller
 ): Evidence | undefined {
   const last = verdicts.get(filterKey(collection, caller))
   if (!last) return undefined
   const { verdict } = findingsOf([last.evidence])
-  return now() - last.at < REMEMBERED_MS[verdict] ? last.evidence : undefined
+  return time.monotonic() - last.at < REMEMBERED_MS[verdict] ? last.evidence : undefined
 }
 
 /** What is remembered of the other bundles: filter access is the same for all of an entity type. */
@@ -204,7 +204,7 @@ async function probeFilters(
   collection: Collection,
   caller: Caller
 ): Promise<Evidence> {
-  const at = context.now()
+  const at = context.time.monotonic()
   const evidence = await gatherEvidence(context, collection, caller)
   context.verdicts.set(filterKey(collection, caller), { at, evidence })
   return evidence

@@ -15,6 +15,7 @@ import {
   type Target,
   type Targets
 } from '../translate/urls.ts'
+import { systemTime, type Time } from '../../time.ts'
 
 /** The targets that the CMS has shown to one caller, all within a minute. */
 export interface KnownTargets {
@@ -71,14 +72,13 @@ export interface TargetMemoryOptions {
   /** Makes the urls of targets, also of targets that are added to the map later. */
   urlsOf: (targets: Targets) => UrlOf
   languageKeysOf?: (resourceType: string) => LanguageKeys
-  /** Clock, in milliseconds. */
-  now?: () => number
+  time?: Time
 }
 
 export interface TargetContext {
   urlsOf: (targets: Targets) => UrlOf
   languageKeysOf: (resourceType: string) => LanguageKeys
-  now: () => number
+  time: Time
   memories: LRUCache<string, KnownTargets>
   /** The keys of each caller's memories: one for each language. */
   keysOf: Map<string, Set<string>>
@@ -89,7 +89,7 @@ export interface TargetContext {
 export function createTargetMemory({
   urlsOf,
   languageKeysOf = () => LANGUAGE_KEYS,
-  now = () => performance.now()
+  time = systemTime
 }: TargetMemoryOptions): TargetMemory {
   const keysOf = new Map<string, Set<string>>()
   const memories = new LRUCache<string, KnownTargets>({
@@ -99,7 +99,7 @@ export function createTargetMemory({
     noDisposeOnSet: true
   })
   const refused = new WeakSet<KnownTargets>()
-  const context: TargetContext = { urlsOf, languageKeysOf, now, memories, keysOf, refused }
+  const context: TargetContext = { urlsOf, languageKeysOf, time, memories, keysOf, refused }
   return {
     of: (caller) => targetsOf(context, caller),
     learn: (memory, references, document, caller, page) =>
@@ -191,18 +191,18 @@ export function refuseTargets(
 
 export function targetsAge(context: TargetContext, caller: Caller): number {
   const memory = freshTargets(context, caller)
-  return memory ? context.now() - memory.since : 0
+  return memory ? context.time.monotonic() - memory.since : 0
 }
 
-function freshTargets({ memories, now }: TargetContext, caller: Caller): KnownTargets | undefined {
+function freshTargets({ memories, time }: TargetContext, caller: Caller): KnownTargets | undefined {
   const memory = memories.get(readKey('', caller))
-  return memory && now() - memory.since < REMEMBERED_MS ? memory : undefined
+  return memory && time.monotonic() - memory.since < REMEMBERED_MS ? memory : undefined
 }
 
-function emptyTargets({ now, urlsOf }: TargetContext): KnownTargets {
+function emptyTargets({ time, urlsOf }: TargetContext): KnownTargets {
   const targets = new Map()
   return {
-    since: now(),
+    since: time.monotonic(),
     targets,
     weight: 0,
     urlOf: urlsOf(targets),
