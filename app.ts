@@ -28,7 +28,7 @@ import logPrivacy from './plugins/app/log-privacy.ts'
 import metrics from './plugins/external/metrics.ts'
 import mount from './plugins/app/mount.ts'
 import observers from './plugins/app/observers.ts'
-import openapi from './plugins/external/openapi.ts'
+import openapi, { docsStart } from './plugins/external/openapi.ts'
 import overload from './plugins/app/overload.ts'
 import rateLimits from './plugins/external/rate-limit.ts'
 import requests from './plugins/app/requests.ts'
@@ -117,7 +117,7 @@ async function registerAll(
   await fastify.register(openapi, { config })
   await fastify.register(healthRoutes)
   const desk = config.desk ? await loadDesk(fastify) : undefined
-  if (ownsPaths) await fastify.register(home, { page: desk ? 'desk' : 'docs' })
+  if (ownsPaths) await fastify.register(home, { page: desk ? 'desk' : docsStart() })
 
   const journal = openJournal(fastify, config, store, memory)
   const locks = openLocks(fastify, config, store, { memory, bus, journal })

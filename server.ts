@@ -6,6 +6,7 @@ import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions, standardOutput } from './config/fastify.ts'
 import { listening } from './config/listening.ts'
+import { isInstalled } from './lib/package-root.ts'
 import { answer, refuse } from './plugins/app/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
@@ -33,16 +34,6 @@ export async function serve(config: Config): Promise<string> {
     const { address } = await lookup(config.host, { order: 'ipv4first' })
     return fastify.listen({ host: address, port: config.port })
   })
-}
-
-/** Whether a package is here that production does without. */
-function isInstalled(name: string): boolean {
-  try {
-    import.meta.resolve(name)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readConfig, SettingsError } from '../config/env.ts'
 import { createStore } from '../lib/table/client.ts'
 import { createTable } from '../lib/table/definition.ts'
+import { docsStart } from '../plugins/external/openapi.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
 import { commands } from './commands.ts'
@@ -73,7 +74,7 @@ async function start(): Promise<void> {
   console.log(
     [
       '',
-      `Quoin listens on ${address} (its API: ${address}/docs)`,
+      `Quoin listens on ${address} (its API: ${address}/${docsStart()})`,
       ...(config.desk
         ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`]
         : []),

@@ -11,3 +11,13 @@ export function commandFor(
 ): string {
   return `${module.endsWith('.ts') ? 'npm run' : 'npx quoin'} ${verb}`
 }
+
+/** Whether a package is installed that production may do without. */
+export function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -11,6 +10,7 @@ import type { Config } from '../../config/env.ts'
 import { createValidation } from '../../config/validation.ts'
 import { withNamesOf } from '../../lib/editions/example-names.ts'
 import { OF_PAGES } from '../../lib/http/security-headers.ts'
+import { isInstalled } from '../../lib/package-root.ts'
 import { ownPath } from '../app/mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
@@ -22,14 +22,23 @@ const EVERYWHERE =
 const DOCS_CSP =
   "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
-const PATHS = ['/docs', '/docs/', '/docs/json', '/docs/yaml', '/docs/static/*']
+/** The package that makes the pages of /docs. */
+const UI = '@fastify/swagger-ui'
+
+const DOCUMENTS = ['/docs/json', '/docs/yaml']
+
+const PAGES = ['/docs', '/docs/', '/docs/static/*']
+
+/** Where the documentation begins: at its pages, or at the document where the package of the pages is not installed. */
+export const docsStart = (): 'docs' | 'docs/json' => (isInstalled(UI) ? 'docs' : 'docs/json')
 
 /** The header fields of an answer that belong to its connection: here is none. */
 const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
 
 /**
  * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few ever
- * look. So it is a Fastify instance of its own, without a server, made at the first request.
+ * look. So it is a Fastify instance of its own, without a server, made at the first request. The package of the pages is
+ * optional.
  */
 async function openapi(fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
@@ -37,6 +46,12 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   const hostSchemas = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
   let documentation: Promise<FastifyInstance> | undefined
+  const hasPages = isInstalled(UI)
+  if (!hasPages) {
+    fastify.log.info(
+      `The API's document is at /docs/json. Its pages at /docs need the package ${UI}, which is not installed`
+    )
+  }
 
   fastify.addHook('onRegister', (scope) => {
     scopes.push(scope)
@@ -53,12 +68,12 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   })
 
   async function show({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documentationOf(
-      fastify,
-      schemasOf(scopes, hostSchemas),
+    documentation ??= documentationOf(fastify, {
+      schemas: schemasOf(scopes, hostSchemas),
       routes,
-      withNamesOf(contentModel)
-    )
+      withNames: withNamesOf(contentModel),
+      hasPages
+    })
     const { statusCode, headers, rawPayload } = await (
       await documentation
     ).inject({ url, headers: requestHeaders })
@@ -70,7 +85,7 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
       .send(rawPayload.length > 0 ? rawPayload : undefined)
   }
 
-  for (const path of PATHS) {
+  for (const path of hasPages ? [...DOCUMENTS, ...PAGES] : DOCUMENTS) {
     if (path !== '/docs/' || !fastify.ignoresTrailingSlash) {
       fastify.get(path, { schema: { hide: true } }, show)
     }
@@ -92,11 +107,17 @@ function schemasOf(scopes: FastifyInstance[], inherited: string[]): object[] {
     .map(([, schema]) => schema)
 }
 
+interface Described {
+  schemas: object[]
+  routes: RouteOptions[]
+  withNames: <T>(document: T) => T
+  /** Whether the package of the pages is installed. */
+  hasPages: boolean
+}
+
 async function documentationOf(
   { securitySchemes, basePath }: FastifyInstance,
-  schemas: object[],
-  routes: RouteOptions[],
-  withNames: <T>(document: T) => T
+  { schemas, routes, withNames, hasPages }: Described
 ): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
@@ -131,12 +152,29 @@ async function documentationOf(
   })
   for (const schema of schemas) documentation.addSchema(schema)
   for (const route of routes) documentation.route(route)
+  const prefix = `${basePath}/docs`
+  if (hasPages) await addPages(documentation, prefix)
+  else addDocuments(documentation, prefix)
+  return documentation
+}
+
+/** Adds the pages, and the document behind them. */
+async function addPages(documentation: FastifyInstance, prefix: string): Promise<void> {
+  const { default: swaggerUi } = await import('@fastify/swagger-ui')
   await documentation.register(swaggerUi, {
-    routePrefix: `${basePath}/docs`,
+    routePrefix: prefix,
     staticCSP: DOCS_CSP,
     theme: { title: 'Quoin: its API' }
   })
-  return documentation
+}
+
+/** Adds the document alone, as the package of the pages would. */
+function addDocuments(documentation: FastifyInstance, prefix: string): void {
+  const schema = { hide: true }
+  documentation.get(`${prefix}/json`, { schema }, async () => documentation.swagger())
+  documentation.get(`${prefix}/yaml`, { schema }, async (_request, reply) =>
+    reply.type('application/x-yaml').send(documentation.swagger({ yaml: true }))
+  )
 }
 
 export default fp(openapi, { name: 'openapi', fastify: '5.x' })
