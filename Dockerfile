@@ -10,7 +10,7 @@ RUN node packages/desk/build.ts packages/desk/page.json
 
 FROM base
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+RUN npm ci --omit=dev --no-audit --no-fund && npm run install:optional && npm cache clean --force
 
 COPY . .
 COPY --from=desk /quoin/packages/desk/page.json packages/desk/

@@ -6,7 +6,7 @@ import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions, standardOutput } from './config/fastify.ts'
 import { listening } from './config/listening.ts'
-import { isInstalled } from './lib/package-root.ts'
+import { installCommandFor, isInstalled } from './lib/package-root.ts'
 import { answer, refuse } from './plugins/app/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
@@ -58,7 +58,7 @@ export function giveUp(error: unknown): never {
   if (error instanceof SettingsError) console.error(message)
   else if (missingPackage !== undefined) {
     console.error(
-      `Quoin cannot start: these settings need the package ${missingPackage}, which is not installed`
+      `Quoin cannot start: these settings need the package ${missingPackage}, which is not installed. Run ${installCommandFor(missingPackage)}`
     )
   } else if (syscall !== undefined) console.error(`Quoin cannot start: ${message}`)
   else console.error(error)

@@ -1,59 +1,51 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// `npm run sbom`: prints the bill of materials of what production runs, in CycloneDX. Not by `npm sbom --omit dev` in this
-// tree: npm leaves out every package that a development tool needs too, such as ajv (`.dev` of its query selectors).
+// `npm run sbom`: prints the bill of materials of what the image runs, in CycloneDX: what production installs, with the optional
+// packages. Not by `npm sbom --omit dev` in this tree: npm leaves out every package that a development tool needs too, such as
+// ajv (`.dev` of its query selectors). So a tree is made of the lock that has none.
 
-interface Package {
-  link?: boolean
-  dev?: boolean
-  devOptional?: boolean
+interface Manifest {
+  dependencies: object
+  peerDependencies: object
+  peerDependenciesMeta?: object
   devDependencies?: object
-  optionalDependencies?: object
   workspaces?: unknown
 }
 
 const ROOT = join(import.meta.dirname, '..')
-const readJson = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
-/** A manifest without what production does not install. */
-function prune<T extends Package>({
+/** The manifest with the optional packages among the others, and without what the image does not install. */
+function manifestOfImage({
   devDependencies,
-  optionalDependencies,
   workspaces,
+  dependencies,
+  peerDependencies,
+  peerDependenciesMeta,
   ...manifest
-}: T) {
-  return manifest
+}: Manifest) {
+  return { ...manifest, dependencies: { ...dependencies, ...peerDependencies } }
 }
-
-const { packages, ...lock } = readJson('package-lock.json') as { packages: Record<string, Package> }
-const { '': root, ...dependencies } = packages
-// A link leads to a folder of this tree (packages/): none has a dependency that production installs.
-const productionPackages = Object.entries(dependencies).filter(
-  ([path, { link, dev, devOptional }]) =>
-    path.includes('node_modules/') && !link && !dev && !devOptional
-)
 
 const directory = mkdtempSync(join(tmpdir(), 'sbom-'))
 try {
   // npm calls the whole by the name of its directory.
   const cwd = join(directory, 'quoin')
   mkdirSync(cwd)
-  writeFileSync(join(cwd, 'package.json'), JSON.stringify(prune(readJson('package.json'))))
-  writeFileSync(
-    join(cwd, 'package-lock.json'),
-    JSON.stringify({
-      ...lock,
-      packages: { '': prune(root!), ...Object.fromEntries(productionPackages) }
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(manifestOfImage(manifest)))
+  cpSync(join(ROOT, 'package-lock.json'), join(cwd, 'package-lock.json'))
+  const npm = (...args: string[]) =>
+    execFileSync('npm', [...args, '--package-lock-only'], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8'
     })
-  )
-  execFileSync(
-    'npm',
-    ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'],
-    { cwd, stdio: ['ignore', 'inherit', 'inherit'] }
-  )
+  // Takes out of the lock what the manifest does not need. Nothing is asked of a registry.
+  npm('install', '--offline', '--no-audit', '--no-fund', '--loglevel=error')
+  process.stdout.write(npm('sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'))
 } finally {
   rmSync(directory, { recursive: true })
 }

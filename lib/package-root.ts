@@ -1,5 +1,6 @@
 import { findPackageJSON } from 'node:module'
 import { dirname } from 'node:path'
+import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** The directory of the files that Quoin serves or reads: that of its package.json, wherever this module was compiled to. */
 export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)
@@ -20,4 +21,17 @@ export function isInstalled(name: string): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * How one installs an optional package here. In a clone one command installs all of them, in the locked versions. Beside an
+ * installed Quoin npm adds this one, in a version that Quoin takes; OpenTelemetry's packages are of use only together.
+ */
+export function installCommandFor(name: string, module = import.meta.filename): string {
+  if (module.endsWith('.ts')) return 'npm run install:optional'
+  const start = name.startsWith('@opentelemetry/') ? '@opentelemetry/' : name
+  const packages = Object.entries(manifest.peerDependencies)
+    .filter(([peer]) => peer.startsWith(start))
+    .map(([peer, range]) => `${peer}@${range}`)
+  return `npm install ${packages.join(' ') || name}`
 }

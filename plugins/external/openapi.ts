@@ -10,7 +10,7 @@ import type { Config } from '../../config/env.ts'
 import { createValidation } from '../../config/validation.ts'
 import { withNamesOf } from '../../lib/editions/example-names.ts'
 import { OF_PAGES } from '../../lib/http/security-headers.ts'
-import { isInstalled } from '../../lib/package-root.ts'
+import { installCommandFor, isInstalled } from '../../lib/package-root.ts'
 import { ownPath } from '../app/mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
@@ -49,7 +49,7 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   const hasPages = isInstalled(UI)
   if (!hasPages) {
     fastify.log.info(
-      `The API's document is at /docs/json. Its pages at /docs need the package ${UI}, which is not installed`
+      `The API's document is at /docs/json. Its pages at /docs need the package ${UI}, which is not installed: run ${installCommandFor(UI)}`
     )
   }
 

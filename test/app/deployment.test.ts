@@ -420,7 +420,7 @@ t.test('the image has what production needs, and no more', async (t) => {
     for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
   }
   t.match(dockerfile, /^FROM node:24-alpine@sha256:[\da-f]{64} AS base$/m)
-  t.match(dockerfile, /^RUN npm ci --omit=dev --no-audit /m)
+  t.match(dockerfile, /^RUN npm ci --omit=dev --no-audit --no-fund && npm run install:optional && /m, 'with the optional packages')
   t.match(dockerfile, /^ENV HOST=0\.0\.0\.0 METRICS_HOST=0\.0\.0\.0$/m)
   t.ok(dockerfile.indexOf('\nUSER 1000\n') > dockerfile.lastIndexOf('\nRUN '), 'it does not run as root')
   t.strictSame(

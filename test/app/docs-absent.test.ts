@@ -26,7 +26,7 @@ t.test('without the package of its pages the documentation is the document alone
     [
       {
         level: 30,
-        msg: "The API's document is at /docs/json. Its pages at /docs need the package @fastify/swagger-ui, which is not installed"
+        msg: "The API's document is at /docs/json. Its pages at /docs need the package @fastify/swagger-ui, which is not installed: run npm run install:optional"
       }
     ]
   )

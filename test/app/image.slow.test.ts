@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
-import { execForm, layOutImage } from './fixtures/image.ts'
+import lock from '../../package-lock.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
+import { execForm, layOutImage, production } from './fixtures/image.ts'
 import { emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
-t.test('production dependencies alone run the service, its health check, the doctor and the table', async (t) => {
+t.test('the image runs the service, its health check, the doctor and the table', async (t) => {
   const cwd = layOutImage(t)
   for (const name of ['tap', 'esbuild', 'lit-html']) {
     t.notOk(existsSync(join(cwd, 'node_modules', name)), `${name}, which only development needs, is not there`)
@@ -17,7 +19,7 @@ t.test('production dependencies alone run the service, its health check, the doc
   const service = runNode(t, start, { cwd, env })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   t.same(await (await fetch(`http://127.0.0.1:${port}/health/live`)).json(), { status: 'ok' })
-  t.equal((await fetch(`http://127.0.0.1:${port}/docs/json`)).status, 200)
+  for (const path of ['docs', 'docs/json']) t.equal((await fetch(`http://127.0.0.1:${port}/${path}`)).status, 200, path)
   const [script] = /desk\/files\/[\w-]+\.js/.exec(await (await fetch(`http://127.0.0.1:${port}/desk`)).text())!
   t.equal((await fetch(`http://127.0.0.1:${port}/${script}`)).status, 200)
 
@@ -56,13 +58,21 @@ t.test('without packages/desk it serves everything but the desk', async (t) => {
   t.equal(await service.ended, 0)
 })
 
-t.test('without the packages of traces and of the bus the service starts, and names the one that a setting needs', async (t) => {
-  const cwd = layOutImage(t, (path) => /^node_modules\/(?:@opentelemetry\/(?!api$)|ioredis$)/.test(path))
-  t.notOk(existsSync(join(cwd, 'node_modules/@opentelemetry/core')))
+t.test('npm ci --omit=dev alone brings what starts; a setting that needs an optional package says how to install it', async (t) => {
+  const cwd = layOutImage(t, production)
+  for (const name of Object.keys(manifest.peerDependencies)) {
+    // The client library of Prometheus brings this one.
+    if (name !== '@opentelemetry/api') t.notOk(existsSync(join(cwd, 'node_modules', name)), `${name} is not there`)
+  }
   const [, ...start] = execForm(/^CMD (\[.*\])$/m)
   const env = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', PORT: '0' }
   const service = runNode(t, start, { cwd, env })
-  await service.says(/listening at http:\/\/127\.0\.0\.1:\d+/)
+  const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
+  const home = await fetch(`http://127.0.0.1:${port}/`)
+  t.match(home, { status: 200, url: `http://127.0.0.1:${port}/docs/json` })
+  t.match(await home.json(), { openapi: '3.1.0' })
+  t.equal((await fetch(`http://127.0.0.1:${port}/docs`)).status, 404)
+  t.match(service.output().stdout, 'need the package @fastify/swagger-ui, which is not installed: run npm run install:optional')
   service.child.kill('SIGTERM')
   t.equal(await service.ended, 0)
   for (const [setting, value, name] of [
@@ -71,8 +81,30 @@ t.test('without the packages of traces and of the bus the service starts, and na
   ] as const) {
     const failing = runNode(t, start, { cwd, env: { ...env, [setting]: value } })
     t.equal(await failing.ended, 1, setting)
-    t.match(failing.output().stderr, `Quoin cannot start: these settings need the package ${name}, which is not installed`)
+    t.match(
+      failing.output().stderr,
+      `Quoin cannot start: these settings need the package ${name}, which is not installed. Run npm run install:optional`
+    )
   }
+})
+
+t.test('npm run install:optional names every optional package in the version of the lock', async (t) => {
+  const cwd = emptyDirectory(t)
+  for (const name of ['package.json', 'package-lock.json']) cpSync(join(ROOT, name), join(cwd, name))
+  const bin = emptyDirectory(t)
+  writeFileSync(join(bin, 'npm'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 })
+  const PATH = `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`
+  const said = execFileSync('sh', ['-c', manifest.scripts['install:optional']], { cwd, encoding: 'utf8', env: { ...process.env, PATH } })
+  const [command, ...args] = said.trim().split('\n')
+  t.equal(command, 'install')
+  const [options, packages] = [args.filter((each) => each.startsWith('--')), args.filter((each) => !each.startsWith('--'))]
+  // With --save-prod npm takes them for needed in production, and with --no-save it leaves the manifest and the lock as they are.
+  for (const option of ['--no-save', '--save-prod', '--omit=dev']) t.ok(options.includes(option), option)
+  const { packages: locked } = lock as { packages: Record<string, { version?: string }> }
+  t.strictSame(
+    packages,
+    Object.keys(manifest.peerDependencies).map((name) => `${name}@${locked[`node_modules/${name}`]!.version}`)
+  )
 })
 
 t.test('npm ci needs no more than what the image has by then', async (t) => {

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import ts from 'typescript'
 import lock from '../../package-lock.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
-import { imageFiles, type Package } from './fixtures/image.ts'
+import { imageFiles, production, type Package } from './fixtures/image.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 
 /** What `npm run prepack` needs besides what the image has. */
@@ -22,10 +22,8 @@ const SOURCES = [
   '.gitignore'
 ]
 
-/** The packages that installing the service's brings along. */
-const installed = Object.entries(lock.packages as Record<string, Package>).filter(
-  ([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev && !link
-)
+/** The packages that installing the service's brings along, without the optional ones. What is nested comes with its folder. */
+const installed = production.filter((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path))
 
 /** An empty project into which the service is installed, as `npm install` of the packed file does. */
 let project: string
@@ -47,7 +45,7 @@ function projectWith(t: Test): string {
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])
   // The registry may be out of reach: the packages are those that are here.
-  for (const path of [...installed.map(([path]) => path), 'node_modules/@types/node', 'node_modules/undici-types']) {
+  for (const path of [...installed, 'node_modules/@types/node', 'node_modules/undici-types']) {
     mkdirSync(dirname(join(directory, path)), { recursive: true })
     symlinkSync(join(ROOT, path), join(directory, path))
   }
@@ -93,8 +91,8 @@ t.test('the package has what runs, with the declarations that a host needs, and 
 
 t.test("the consumer's Node stays the consumer's", async (t) => {
   t.notOk('optionalDependencies' in manifest)
-  for (const [path, { bin = {} }] of installed) t.notOk('node' in bin, path)
-  t.notOk(installed.some(([path]) => /(?:@quoin\/|node-)linux-x64/.test(path)))
+  for (const path of installed) t.notOk('node' in ((lock.packages as Record<string, Package>)[path]!.bin ?? {}), path)
+  t.notOk(installed.some((path) => /(?:@quoin\/|node-)linux-x64/.test(path)))
 })
 
 t.test('npx quoin says what it is and what it can do, and what it cannot', async (t) => {
@@ -114,6 +112,24 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('model', '--entity'), { status: 1, stderr: /--entity-type=<name>/ })
   t.match(quoin('table'), { status: 1, stderr: /AWS_REGION is missing/ })
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
+})
+
+t.test('npx quoin says how to install the optional package that a setting needs', async (t) => {
+  const store = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9' }
+  const { ioredis } = manifest.peerDependencies
+  for (const [setting, value, command] of [
+    ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', `npm install ioredis@${ioredis}\n`],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', 'npm install @opentelemetry/api@']
+  ] as const) {
+    const { status, stderr } = spawnSync(process.execPath, [join(project, 'node_modules/.bin/quoin'), 'start'], {
+      cwd: project,
+      env: { ...store, [setting]: value, PORT: '0' },
+      encoding: 'utf8'
+    })
+    t.equal(status, 1, setting)
+    t.match(stderr, /^Quoin cannot start: these settings need the package \S+, which is not installed\. Run npm install /)
+    t.match(stderr, command)
+  }
 })
 
 t.test('npx quoin names its own commands, not those of a clone', (t) => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import lock from '../../package-lock.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
+import { ofImage, type Package } from './fixtures/image.ts'
 
-// What .ci/run checks: `npm run sbom` prints CycloneDX 1.5, with every package that production runs and no other.
+// What .ci/run checks: `npm run sbom` prints CycloneDX 1.5, with every package that the image has and no other.
 
 interface Component {
   'bom-ref': string
@@ -13,13 +14,6 @@ interface Component {
   purl: string
   hashes?: Array<{ alg: string; content: string }>
   licenses?: Array<{ license?: { id?: string }; expression?: string }>
-}
-
-interface Locked {
-  version?: string
-  dev?: boolean
-  devOptional?: boolean
-  link?: boolean
 }
 
 const bom = JSON.parse(execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
@@ -47,15 +41,15 @@ for (const { ref, dependsOn } of bom.dependencies) {
   for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), `${each} is no component`)
 }
 
-const locked = Object.entries(lock.packages as Record<string, Locked>)
-  .filter(([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link)
-  .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`)
+const packages = lock.packages as Record<string, Package>
+const locked = ofImage.map((path) => `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${packages[path]!.version}`)
 assert.deepEqual(components.map(({ name, version }) => `${name}@${version}`).sort(), [...new Set(locked)].sort())
 
 const names = components.map(({ name }) => name)
-for (const name of Object.keys(manifest.dependencies)) assert.ok(names.includes(name), `${name} is not in it`)
+const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+for (const name of named) assert.ok(names.includes(name), `${name} is not in it`)
 for (const name of Object.keys(manifest.devDependencies)) {
   assert.ok(!names.includes(name) || locked.some((each) => each.startsWith(`${name}@`)), `${name} is for development alone`)
 }
 
-console.log(`${components.length} packages, among them the ${Object.keys(manifest.dependencies).length} that package.json names`)
+console.log(`${components.length} packages, among them the ${named.length} that package.json names`)

@@ -103,6 +103,13 @@ t.test('a certificate that nobody vouches for, and a closed port, are named', as
   }
 })
 
+t.test('a client library that is not installed is named, with how to install it', async (t) => {
+  t.equal(
+    line(busAdvice(Object.assign(new Error("Cannot find package 'ioredis'"), { code: 'ERR_MODULE_NOT_FOUND' }), 'redis://bus:6379')),
+    '!    bus: the package ioredis is not installed: run npm run install:optional'
+  )
+})
+
 t.test('a message that does not come back is told', async (t) => {
   const answers: Record<string, string> = {
     INFO: info('redis_version:7.0.15\r\n'),

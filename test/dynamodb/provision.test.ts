@@ -1,11 +1,12 @@
 import { CreateTableCommand, DescribeTableCommand, DescribeTimeToLiveCommand, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
 import t, { type Test } from 'tap'
+import manifest from '../../package.json' with { type: 'json' }
 import { advice } from '../../packages/setup/table/advice.ts'
 import { createStore } from '#lib/table/client.ts'
 import { provision } from '../../packages/setup/table/provision.ts'
 import { REMOVE_AT, tableDefinition } from '#lib/table/definition.ts'
 import { line, report } from '../../packages/setup/diagnosis.ts'
-import { commandFor } from '#lib/package-root.ts'
+import { commandFor, installCommandFor } from '#lib/package-root.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
 
@@ -267,4 +268,17 @@ t.test('what to do is said as a clone runs it, or an installed package', async (
     [commandFor('table'), commandFor('table', '/project/node_modules/quoin/dist/lib/package-root.js')],
     ['npm run table', 'npx quoin table']
   )
+  const installed = '/project/node_modules/quoin/dist/lib/package-root.js'
+  const { peerDependencies: peers } = manifest
+  t.equal(installCommandFor('ioredis'), 'npm run install:optional')
+  t.equal(installCommandFor('ioredis', installed), `npm install ioredis@${peers.ioredis}`)
+  t.equal(
+    installCommandFor('@opentelemetry/core', installed),
+    `npm install ${Object.entries(peers)
+      .filter(([name]) => name.startsWith('@opentelemetry/'))
+      .map((peer) => peer.join('@'))
+      .join(' ')}`,
+    'packages of OpenTelemetry go together'
+  )
+  t.equal(installCommandFor('pino-pretty', installed), 'npm install pino-pretty')
 })

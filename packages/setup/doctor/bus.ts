@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { connectOnce } from '../../../lib/bus/redis.ts'
+import { installCommandFor } from '../../../lib/package-root.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
 
 export interface BusToCheck {
@@ -99,6 +100,9 @@ export function busAdvice(
   { message, code }: Error & { code?: string | undefined },
   url: string
 ): Diagnosis {
+  if (code === 'ERR_MODULE_NOT_FOUND') {
+    return wrong('bus: the package ioredis is not installed', `run ${installCommandFor('ioredis')}`)
+  }
   const address = addressOf(url)
   if (/^(?:NOAUTH|WRONGPASS)/.test(message)) {
     return wrong(
