@@ -77,7 +77,8 @@ t.test('npm ci --omit=dev alone brings what starts; a setting that needs an opti
   t.equal(await service.ended, 0)
   for (const [setting, value, name] of [
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', '@opentelemetry/core'],
-    ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', 'ioredis']
+    ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', 'ioredis'],
+    ['RATE_LIMIT', '100', '@fastify/rate-limit']
   ] as const) {
     const failing = runNode(t, start, { cwd, env: { ...env, [setting]: value } })
     t.equal(await failing.ended, 1, setting)

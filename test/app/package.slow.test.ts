@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import ts from 'typescript'
 import lock from '../../package-lock.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
-import { imageFiles, production, type Package } from './fixtures/image.ts'
+import { closure, imageFiles, production, type Package } from './fixtures/image.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 
 /** What `npm run prepack` needs besides what the image has. */
@@ -86,6 +86,29 @@ t.test('the package has what runs, with the declarations that a host needs, and 
     declarations.map((path) => readFileSync(join(directory, path), 'utf8')).join(''),
     /declare module/,
     "a host's Fastify has none of Quoin's own decorators"
+  )
+})
+
+t.test('production installs few packages', async (t) => {
+  const { dependencies } = manifest
+  t.ok(
+    Object.keys(dependencies).length <= 20,
+    `the aim is at most 20 dependencies, and package.json has ${Object.keys(dependencies).length}: what one feature needs is an optional peer, what only types need a development dependency`
+  )
+  t.ok(production.length <= 120, `the aim is at most 120 packages, and \`npm ci --omit=dev\` installs ${production.length}`)
+  t.strictSame([...production].sort(), closure(Object.keys(dependencies)).sort(), 'what the lock marks is what the dependencies need')
+})
+
+t.test('every optional package is there for development, in the same range', async (t) => {
+  const { peerDependencies, peerDependenciesMeta, devDependencies, dependencies } = manifest
+  for (const [name, range] of Object.entries(peerDependencies)) {
+    t.equal((devDependencies as Record<string, string>)[name], range, name)
+    t.notOk(name in dependencies, name)
+  }
+  t.strictSame(
+    peerDependenciesMeta,
+    Object.fromEntries(Object.keys(peerDependencies).map((name) => [name, { optional: true }])),
+    'npm installs none of them by itself'
   )
 })
 
