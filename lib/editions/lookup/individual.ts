@@ -99,15 +99,13 @@ async function askIndividual(
   { collection, caller, purpose }: IndividualQuestion,
   version: Parameters = []
 ): Promise<LoadedEdition | undefined> {
-  const { individuals, idAttribute, noun } = context
+  const { idAttribute, noun } = context
   const { resourceType } = collection
   const place =
     'uuid' in id
       ? { path: individualPath(collection, id.uuid), query: version }
       : { path: collection.path, query: idQuery(idAttribute, [id.id]) }
   const answer = await readResources(context, { ...place, resourceType, caller, purpose })
-  const last = individuals.get(answer.document)
-  if (last?.path === place.path && last.edition.urlOf === answer.urlOf) return last.edition
   if (answer.status === 404) return undefined
   if (answer.status >= 400) throw refusal(answer)
   const resources = primaryData(answer.document)
@@ -118,9 +116,7 @@ async function askIndividual(
   if (resource.attributes?.[idAttribute] === undefined) {
     throw new Failure('CMS_FORBIDDEN', `You may see only the label of this ${noun}`)
   }
-  const edition = learnEdition(context, resource, answer.urlOf)
-  if ('uuid' in id) individuals.set(answer.document, { path: place.path, edition })
-  return edition
+  return learnEdition(context, resource, answer.urlOf)
 }
 
 /** Whether a resource is the edition asked for, or its label, which has no integer id. */

@@ -1,7 +1,5 @@
-import type { Document } from '../../drupal/document.ts'
 import { publicName, publicNames } from '../model.ts'
 import type { Site } from '../site/site.ts'
-import type { LoadedEdition } from '../translate/read.ts'
 import type { IncludeMemory } from './include.ts'
 import { createRoom, type Room } from './room.ts'
 
@@ -25,8 +23,6 @@ export interface ResourceContext extends Site {
   languages: string[]
   /** The attributes of editions that every request for targets names beside the relationships. */
   ownAttributes: string[]
-  /** The edition that a document shows, and the path that the document came from. */
-  individuals: WeakMap<Document, { path: string; edition: LoadedEdition }>
 }
 
 /** In how many languages Quoin looks for an original: the first ones of the content model. */
@@ -47,7 +43,6 @@ export function createResourceContext(site: Site): ResourceContext {
       ...publicNames(model, revision),
       // The url of an edition that another edition refers to is made of these.
       ...(model.languages ? publicNames(model, 'path', langcode, defaultLangcode) : [])
-    ],
-    individuals: new WeakMap()
+    ]
   }
 }
