@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { LRUCache } from 'lru-cache'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author, Recorder, Save, SaveOutcome } from '../editions/save/recorder.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
@@ -16,7 +17,7 @@ const DAY = 86_400
 /** How long the store is left alone after it failed, in milliseconds. */
 const REST_MS = 5000
 
-/** For how many editions it is remembered that saves have no entry. */
+/** For how many editions it is remembered that saves have no entry; beyond it the least recently saved are forgotten. */
 const MISSED_MAX = 1000
 
 const StoredAuthor = Type.Object({
@@ -78,7 +79,7 @@ export interface JournalContext extends RecordContext {
   model: ContentModel
   warn: (failure: Error) => void
   /** How many saves of each edition have no entry, since its last entry. */
-  missedSaves: Map<string, number>
+  missedSaves: LRUCache<string, number>
   /** Until when nothing is written, since the store failed, by `monotonic`. */
   restsUntil: number
 }
@@ -122,7 +123,7 @@ export function createJournal({
     days,
     model,
     warn,
-    missedSaves: new Map(),
+    missedSaves: new LRUCache({ max: MISSED_MAX }),
     restsUntil: -Infinity
   }
   return {
@@ -168,22 +169,14 @@ async function recordOutcome(
   outcome: SaveOutcome
 ): Promise<void> {
   if (!intent) {
-    if (outcome.outcome !== 'refused') noteMissed(context, uuid)
+    const { missedSaves } = context
+    if (outcome.outcome !== 'refused') missedSaves.set(uuid, (missedSaves.get(uuid) ?? 0) + 1)
     return
   }
   if (outcome.outcome === 'uncertain') return
   const after =
     'etag' in outcome ? stateOf(outcome.edition, outcome.etag, context.model) : undefined
   await conclude(context, intent, outcome.outcome, after)
-}
-
-/** Notes that a save has no entry. Beyond the limit it forgets the edition that was noted first. */
-function noteMissed({ missedSaves }: JournalContext, uuid: string): void {
-  const count = missedSaves.get(uuid) ?? 0
-  missedSaves.delete(uuid)
-  missedSaves.set(uuid, count + 1)
-  const [oldest] = missedSaves.keys()
-  if (missedSaves.size > MISSED_MAX) missedSaves.delete(oldest!)
 }
 
 /** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
