@@ -1,4 +1,4 @@
-import type { Caller } from '../http/calls.ts'
+import { inCall, type Caller, type CallLimits } from '../http/calls.ts'
 import { arrangeArticles } from './arrange.ts'
 import { listBundles, listEditionTypes } from './bundles.ts'
 import { closeInTurn, type CloseOptions } from './close.ts'
@@ -140,25 +140,40 @@ export interface Editions {
   probe(caller: Caller): Promise<string | undefined>
 }
 
-/** The editions of a site. */
-export function createEditions(options: EditionsOptions): Editions {
+/**
+ * The editions of a site.
+ * @param deps.limits of each verb, which then throws LIST_TOO_DEEP, TOO_LARGE, CMS_TIMEOUT,
+ *   OVERLOADED and CALLER_GONE too
+ */
+export function createEditions({
+  limits,
+  ...options
+}: EditionsOptions & { limits?: CallLimits }): Editions {
   const context = createEditionContext(options)
+  const limited = <T>(caller: Caller, work: () => Promise<T>) =>
+    limits ? inCall(caller, limits, work) : work()
   return {
-    create: (body, caller, options) => createEdition(context, body, caller, options),
-    update: (id, body, caller, options) => updateEdition(context, id, body, caller, options),
-    arrange: (id, change, caller, options) => arrangeArticles(context, id, change, caller, options),
-    close: (id, caller, options) => closeInTurn(context, id, caller, options),
-    read: (id, caller, ifMatch) => readEdition(context, id, caller, ifMatch),
-    bare: (id, caller) => readBareEdition(context, id, caller),
-    inspect: (id, caller) => inspectEdition(context, id, caller),
-    labels: (id, caller) => readEditionLabels(context, id, caller),
-    samples: (id, caller) => readEditionSamples(context, id, caller),
-    search: (bundle, query, caller) => searchBundleOrList(context, bundle, query, caller),
-    readListed: (list, id, caller, ifMatch) => readListed(context, list, id, caller, ifMatch),
-    looks: (list, uuids, caller) => readLooks(context, list, uuids, caller),
-    bundles: (caller) => listBundles(context, caller),
-    types: (caller) => listEditionTypes(context, caller),
-    probe: (caller) => probeCms(context, caller),
+    create: (body, caller, options) =>
+      limited(caller, () => createEdition(context, body, caller, options)),
+    update: (id, body, caller, options) =>
+      limited(caller, () => updateEdition(context, id, body, caller, options)),
+    arrange: (id, change, caller, options) =>
+      limited(caller, () => arrangeArticles(context, id, change, caller, options)),
+    close: (id, caller, options) =>
+      limited(caller, () => closeInTurn(context, id, caller, options)),
+    read: (id, caller, ifMatch) => limited(caller, () => readEdition(context, id, caller, ifMatch)),
+    bare: (id, caller) => limited(caller, () => readBareEdition(context, id, caller)),
+    inspect: (id, caller) => limited(caller, () => inspectEdition(context, id, caller)),
+    labels: (id, caller) => limited(caller, () => readEditionLabels(context, id, caller)),
+    samples: (id, caller) => limited(caller, () => readEditionSamples(context, id, caller)),
+    search: (bundle, query, caller) =>
+      limited(caller, () => searchBundleOrList(context, bundle, query, caller)),
+    readListed: (list, id, caller, ifMatch) =>
+      limited(caller, () => readListed(context, list, id, caller, ifMatch)),
+    looks: (list, uuids, caller) => limited(caller, () => readLooks(context, list, uuids, caller)),
+    bundles: (caller) => limited(caller, () => listBundles(context, caller)),
+    types: (caller) => limited(caller, () => listEditionTypes(context, caller)),
+    probe: (caller) => limited(caller, () => probeCms(context, caller)),
     age: options.site.age
   }
 }

@@ -8,6 +8,7 @@ import type { Entity, LockRequest } from './schemas.ts'
 import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
 import type { createUnsettled } from './unsettled.ts'
 import type { Time } from '../time.ts'
+import type { LockCounts } from './counted.ts'
 
 /** What the operations on the locks of one environment need. `createLocks` puts it together. */
 export interface LockContext {
@@ -34,8 +35,7 @@ export interface LockContext {
   unsettled: ReturnType<typeof createUnsettled>
   petitions: SignQueue<StoredPetition>
   lookers: SignQueue<StoredSign>
-  /** Called for every text of another user that was kept as a draft. */
-  onKept: (() => void) | undefined
+  counts: LockCounts
   /** Notes takeovers, before they are answered. */
   takeoverNotes: TakeoverNotes | undefined
 }

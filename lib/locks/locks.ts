@@ -32,6 +32,7 @@ import { LOOKERS, newSignQueue, PETITIONS } from './signs.ts'
 import { createUnsettled } from './unsettled.ts'
 import type { WriteConditions } from './write.ts'
 import { systemTime, type Time } from '../time.ts'
+import { counted, newCounts, type LockCounts } from './counted.ts'
 
 /**
  * How long a request may wait for others of this instance that take over the same field, in
@@ -55,8 +56,6 @@ export interface LocksDeps {
   /** How watchers are served. */
   feed?: FeedOptions
   time?: Time
-  /** Called for every text of another user that was kept as a draft. */
-  onKept?: () => void
   /** Notes takeovers, before they are answered. */
   takeovers?: TakeoverNotes | undefined
   /** Random bytes for versions. */
@@ -75,14 +74,16 @@ export type Locks = ReturnType<typeof createLocks>
  */
 export function createLocks(deps: LocksDeps) {
   const context = createLockContext(deps)
-  const { feed } = context
+  const { counts, feed } = context
   return {
     acquire: (entity: Entity, request: LockRequest, options?: AcquireOptions) =>
-      acquire(context, entity, request, options),
+      counted(counts, acquire(context, entity, request, options)),
     overwrite: (entity: Entity, request: LockRequest, conditions?: WriteConditions) =>
-      overwrite(context, entity, request, conditions),
+      counted(counts, overwrite(context, entity, request, conditions)),
     release: (entity: Entity, query: ReleaseQuery, options?: ReleaseOptions) =>
-      release(context, entity, query, options),
+      counted(counts, release(context, entity, query, options)),
+    /** What became of the requests so far. */
+    counts: counts as Readonly<LockCounts>,
     list: (entity: Entity, query?: ListQuery) => listLocks(context, entity, query),
     view: (entities: Entity[]) => viewLocks(context, entities),
     checks: (entity: Entity, fieldNames: string[], uid: string | undefined) =>
@@ -122,7 +123,6 @@ export function createLockContext({
   draftDays = 30,
   feed = {},
   time = systemTime,
-  onKept,
   takeovers,
   bytes = randomBytes
 }: LocksDeps): LockContext {
@@ -147,7 +147,7 @@ export function createLockContext({
     unsettled: createUnsettled(() => secondsNow(context), FENCE_SECONDS),
     petitions: newSignQueue(PETITIONS),
     lookers: newSignQueue(LOOKERS),
-    onKept,
+    counts: newCounts(),
     takeoverNotes: takeovers
   }
   return context

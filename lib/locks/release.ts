@@ -229,7 +229,7 @@ async function removeItem(
   const next = result.done ? tombstone : await result.readItem()
   const isRemovedBefore = next === undefined || isSameRecord(next, tombstone)
   if (result.done || (result.repeated && isRemovedBefore)) {
-    if (draft) context.onKept?.()
+    if (draft) context.counts.draft_kept++
     return succeed(release)
   }
   if (result.repeated && item && !isSameRecord(next, item) && !hasReplaced(next, item)) {

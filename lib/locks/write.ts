@@ -309,11 +309,11 @@ function lockedIn(context: LockContext, write: LockWrite, version: string): Take
 
 /** The outcome of a lock that was written in this version; it may be gone since. */
 function acquisition(
-  { onKept }: LockContext,
+  { counts }: LockContext,
   { record, draft, displacedHolder }: LockWrite,
   version: string
 ): TakeoverOutcome {
-  if (draft) onKept?.()
+  if (draft) counts.draft_kept++
   const { timestamp, expiresAt } = record
   return {
     outcome: 'acquired',

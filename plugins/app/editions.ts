@@ -6,7 +6,7 @@ import { lockedAs } from '../../lib/boards/entities.ts'
 import { createGuardedTurns } from '../../lib/boards/guard.ts'
 import type { Bus } from '../../lib/bus/bus.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
-import { withLimits } from '../../lib/editions/limits.ts'
+import { editionLimits } from '../../lib/editions/limits.ts'
 import { AccountNotice, RefusedNotice, SavedNotice } from '../../lib/editions/notices.ts'
 import { createSite, type Site } from '../../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../../lib/editions/stale-cache.ts'
@@ -95,7 +95,8 @@ export function openEditions(
   })
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = openTickets(fastify, config, deps.store, site.revisions)
-  const verbs = createEditions({
+  const editions = createEditions({
+    limits: editionLimits(cms.timeoutMs, memory),
     site,
     recorder: journal?.record,
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
@@ -112,7 +113,6 @@ export function openEditions(
     },
     onRefusal: refusals.tell
   })
-  const editions = withLimits(verbs, cms.timeoutMs, memory)
 
   fastify.readings.set('quoin_cms_circuit_breaker', {
     type: 'gauge',

@@ -4,7 +4,6 @@ import type { Config } from '../../config/env.ts'
 import type { Bus } from '../../lib/bus/bus.ts'
 import type { Store } from '../../lib/table/client.ts'
 import type { AnswerMemory } from '../../lib/http/answer-memory.ts'
-import { counted } from '../../lib/locks/counted.ts'
 import type { Journal } from '../../lib/saves/journal.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { LockNotice } from '../../lib/locks/notice.ts'
@@ -49,25 +48,22 @@ export function openLocks(
     hearsAll: bus.hearsAll,
     tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
   }
-  const { locks, counts } = counted((onKept) =>
-    createLocks({
-      client,
-      table: config.table,
-      environment: config.environment,
-      memory,
-      ...config.locks,
-      feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
-      time: clock.time,
-      onKept,
-      takeovers: journal && takeoversIn(journal, config)
-    })
-  )
+  const locks = createLocks({
+    client,
+    table: config.table,
+    environment: config.environment,
+    memory,
+    ...config.locks,
+    feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
+    time: clock.time,
+    takeovers: journal && takeoversIn(journal, config)
+  })
   bus?.onChange(locks.feed.catchUp)
   fastify.readings.set('quoin_lock_outcomes_total', {
     type: 'counter',
     help: 'What became of requests for locks',
     label: 'outcome',
-    read: () => counts
+    read: () => locks.counts
   })
   fastify.readings.set('quoin_event_streams', {
     type: 'gauge',

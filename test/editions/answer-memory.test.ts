@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
 import { createEditions } from '#lib/editions/editions.ts'
-import { withLimits } from '#lib/editions/limits.ts'
+import { editionLimits } from '#lib/editions/limits.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import { createStaleCache } from '#lib/editions/stale-cache.ts'
 import { Failure } from '#lib/errors.ts'
@@ -34,7 +34,7 @@ async function open(t: Test, { editions: count = 500, characters = LARGE_ANSWER,
   t.teardown(() => http.close())
   const memory = createAnswerMemory(MOST)
   const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn() {} })
-  const editions = withLimits(createEditions({ site }), 5000, memory)
+  const editions = createEditions({ site, limits: editionLimits(5000, memory) })
   await editions.search('daily', { ...list, limit: 1 }, editor())
   cms.behave = largeSite(count, characters, { onWrite })
   return { cms, editions, memory }
