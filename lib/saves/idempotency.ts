@@ -1,6 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
@@ -11,6 +10,7 @@ import {
   createRecordContext,
   isLeaseOver,
   leasedRecord,
+  membersIn,
   replaceLeased,
   SETTLE_MS,
   type LeasedKind,
@@ -19,8 +19,22 @@ import {
   type RecordDeps
 } from '../table/lease.ts'
 
-/** Requests. A record is kept for a day. */
-const KEYED_REQUESTS: LeasedKind = { name: 'request', keptSeconds: 86_400 }
+/** Requests. A record is kept for a day. `before` has `after` beside it; `status` has `etag` and `saved`. */
+const KEYED_REQUESTS = {
+  name: 'request',
+  keptSeconds: 86_400,
+  members: Type.Object({
+    fingerprint: Type.String(),
+    uuid: Type.String(),
+    before: Type.Optional(Type.String()),
+    after: Type.Optional(Type.String()),
+    status: Type.Optional(Type.Number()),
+    etag: Type.Optional(Type.String()),
+    saved: Type.Optional(Type.String()),
+    /** What operations came to, one letter each. */
+    outcomes: Type.Optional(Type.String())
+  })
+} satisfies LeasedKind
 
 /** How long an attempt has until it sends something, in milliseconds. A crashed attempt keeps the next one away for as long. */
 const LEASE_MS = 15_000
@@ -65,19 +79,6 @@ export interface IdempotencyDeps extends RecordDeps {
 export interface IdempotencyContext extends RecordContext {
   timeoutMs: number
 }
-
-/** A record as the table has it. `before` has `after` beside it; `status` has `etag` and `saved`. */
-const StoredRequest = Type.Object({
-  fingerprint: Type.String(),
-  uuid: Type.String(),
-  before: Type.Optional(Type.String()),
-  after: Type.Optional(Type.String()),
-  status: Type.Optional(Type.Number()),
-  etag: Type.Optional(Type.String()),
-  saved: Type.Optional(Type.String()),
-  /** What operations came to, one letter each. */
-  outcomes: Type.Optional(Type.String())
-})
 
 /** What a record says beside its keys, its version and its times. */
 interface RequestEntry {
@@ -269,12 +270,13 @@ function membersOf({ fingerprint, uuid, intent, done: outcome }: RequestEntry) {
 
 /** @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether the request was done */
 function entryOf(record: Item): RequestEntry {
-  if (!Value.Check(StoredRequest, record)) {
+  const members = membersIn(KEYED_REQUESTS, record)
+  if (!members) {
     throw new Failure('STORE_FAILED', texts.storeFailed, {
       cause: new Error('a record of an Idempotency-Key has another form')
     })
   }
-  const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = record
+  const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = members
   const more =
     outcomes === undefined
       ? {}

@@ -1,3 +1,4 @@
+import { Type, type Static } from '@sinclair/typebox'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
@@ -10,6 +11,7 @@ import {
   isLeaseOver,
   leasedItem,
   leasedRecord,
+  membersIn,
   SETTLE_MS,
   type LeasedKind,
   type RecordContext,
@@ -28,7 +30,17 @@ const REST_MS = 5000
  * Tickets. It is remembered for an hour when an edition was saved last: a save that looked at it
  * longer ago has ended.
  */
-const TICKETS: LeasedKind = { name: 'save', keptSeconds: 3600 }
+const TICKETS = {
+  name: 'save',
+  keptSeconds: 3600,
+  members: Type.Object({
+    /** When it was given back, in milliseconds since 1970. */
+    endedAt: Type.Optional(Type.Number()),
+    /** The edition's newest revision. */
+    revision: Type.Optional(Type.Number())
+  })
+} satisfies LeasedKind
+type TicketMembers = Static<typeof TICKETS.members>
 
 /**
  * There is no ticket, or one whose lease is over, or something that is none: without the end of a lease, or without a
@@ -151,8 +163,9 @@ export async function takeTicket(
     const claim = await claimUnlessAway(context, uuid, last)
     if (claim === undefined) return ownTicket(hasWaited)
     if (claim.done) {
-      context.revisions?.learn(uuid, claim.previous?.['revision'])
-      const isOutdated = hasWaited || mayBeSince(claim.previous, since)
+      const previous = claim.previous && (membersIn(TICKETS, claim.previous) ?? {})
+      context.revisions?.learn(uuid, previous?.revision)
+      const isOutdated = hasWaited || mayBeSince(previous, since)
       return sharedTicket(context, uuid, claim.version, sentAt, isOutdated)
     }
     last = claim.inTheWay?.['version']
@@ -330,8 +343,8 @@ async function settle(context: TicketContext, { uuid, version }: HeldTicket): Pr
 }
 
 /** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
-function mayBeSince(previous: Item | undefined, since: number): boolean {
-  return previous !== undefined && !(Number(previous['endedAt']) < since - CLOCKS_MS)
+function mayBeSince(previous: TicketMembers | undefined, since: number): boolean {
+  return previous !== undefined && !(Number(previous.endedAt) < since - CLOCKS_MS)
 }
 
 function lostTurn() {

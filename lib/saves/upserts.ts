@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
 import type { Editions } from '../editions/editions.ts'
 import type { UpdateOptions } from '../editions/save/options.ts'
 import type { ContentModel } from '../editions/model.ts'
@@ -10,7 +11,7 @@ import { uuidOf } from '../editions/translate/write.ts'
 import { Failure } from '../errors.ts'
 import { CALLER_GONE, hasHungUp, type Caller } from '../http/calls.ts'
 import { createPatience, WAIT_MS } from '../patience.ts'
-import { isUuid } from '../patterns.ts'
+import { UUID_PATTERN } from '../patterns.ts'
 import { isOfVersion } from '../table/expression.ts'
 import type { Item } from '../table/item.ts'
 import {
@@ -18,6 +19,7 @@ import {
   createRecordContext,
   isLeaseOver,
   leasedRecord,
+  membersIn,
   replaceLeased,
   SETTLE_MS,
   type LeasedKind,
@@ -31,7 +33,15 @@ import { upsertBody, keyIn } from './upsert-body.ts'
 const LEASE_MS = 30_000
 
 /** Reservations. It is remembered for an hour which edition was created: who looked for it longer ago has ended. */
-const RESERVATIONS: LeasedKind = { name: 'key', keptSeconds: 3600 }
+const RESERVATIONS = {
+  name: 'key',
+  keptSeconds: 3600,
+  members: Type.Object({
+    /** Of the edition that is created. */
+    uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }),
+    isDone: Type.Optional(Type.Literal(true))
+  })
+} satisfies LeasedKind
 
 export interface UpsertsDeps extends RecordDeps {
   editions: Pick<Editions, 'bare' | 'bundles' | 'create' | 'search' | 'types' | 'update'>
@@ -208,18 +218,13 @@ async function reserveAndCreate(
   const { inTheWay } = claim
   // A reservation that is gone was given back just now.
   if (!inTheWay || !isLeaseOver(context, inTheWay, LEASE_MS)) return undefined
-  const reservedUuid = reservedUuidOf(inTheWay)
+  const reserved = membersIn(RESERVATIONS, inTheWay)
   // Created since this call looked for it; or by an instance that has crashed.
-  if (reservedUuid !== undefined && (await hasKey(context, save, reservedUuid))) {
-    return change(context, save, reservedUuid)
+  if (reserved && (await hasKey(context, save, reserved.uuid))) {
+    return change(context, save, reserved.uuid)
   }
-  const unusedUuid = inTheWay['isDone'] ? undefined : reservedUuid
+  const unusedUuid = reserved?.isDone ? undefined : reserved?.uuid
   return takeOver(context, save, inTheWay, ownUuid ?? unusedUuid ?? randomUUID())
-}
-
-function reservedUuidOf({ uuid }: Item): string | undefined {
-  const text = String(uuid)
-  return isUuid(text) ? text : undefined
 }
 
 /** Whether there is an edition with a uuid, and it has the key. */

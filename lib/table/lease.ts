@@ -1,3 +1,5 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { LRUCache } from 'lru-cache'
 import { isNothing, isOfVersion } from './expression.ts'
@@ -49,12 +51,14 @@ export function createRecordContext({
   }
 }
 
-/** A kind of records that are leased. Each is declared once, beside its members. */
-export interface LeasedKind {
+/** A kind of records that are leased. */
+export interface LeasedKind<Schema extends TObject = TObject> {
   /** Stands in both keys of a record, where no entity and no field has it. */
   name: string
   /** How long a record is kept after its last write, in seconds. */
   keptSeconds: number
+  /** What a record says beside its keys, its version and its times. */
+  members: Schema
 }
 
 /** A record that one instance at a time holds, by a lease. Each write of it names a new version and the one that it replaces. */
@@ -73,6 +77,17 @@ export function leasedRecord(
     key: { env_entityType_entityId: `${environment}#${name}-${id}`, fieldName: name },
     keptSeconds
   }
+}
+
+/**
+ * What a record says. Undefined for one of another form: another program wrote it, or another
+ * release.
+ */
+export function membersIn<Schema extends TObject>(
+  { members }: LeasedKind<Schema>,
+  record: Item
+): Static<Schema> | undefined {
+  return Value.Check(members, record) ? record : undefined
 }
 
 /** The members of a leased record beside its key, its version and its times. */

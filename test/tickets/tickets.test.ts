@@ -250,7 +250,8 @@ for (const name of ['memory', ...engineNames] as const) {
       { leaseUntil: START + 5000 },
       { version: 'v', leaseUntil: 'soon' },
       { version: null, leaseUntil: null },
-      { version: ['v'], leaseUntil: { at: 1 } }
+      { version: ['v'], leaseUntil: { at: 1 } },
+      { version: 'v', endedAt: 'long ago', revision: 'the newest' }
     ]
     for (const members of strange) {
       const { clock, commands, instance } = newsroom({ store })
@@ -258,6 +259,7 @@ for (const name of ['memory', ...engineNames] as const) {
       const [anna, ben] = [instance({ required: true }), instance({ required: true })]
       const turn = await anna.take(UUID, clock.now)
       t.strictSame([clock.now, commands.length], [START, 1], JSON.stringify(members))
+      t.equal(turn.isOutdated, true, 'nothing tells that no save has ended meanwhile')
       await t.rejects(ben.take(UUID, clock.now), { code: 'EDITION_BUSY' }, 'then it is a ticket')
       await turn.end(true)
       t.equal(await ben.isHeld(UUID), false)
