@@ -19,7 +19,7 @@ export interface StoreSettings extends ClockOptions {
   attemptMs?: number
   /** Attempts the SDK makes at a request that was throttled or not answered. */
   attempts?: number
-  /** Whether the operations of locks go past the SDK's middleware (lib/table/shortcut.ts). */
+  /** Whether the most frequent operations go past the SDK's middleware (lib/table/shortcut.ts). */
   shortcut?: boolean
   /** Hears of every operation, with all its attempts as one. */
   observe?: Observe

@@ -8,8 +8,8 @@ import {
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 
 /**
- * The attribute for the table's time to live, Unix seconds: when a lock or a draft may be cleaned up, long after it has
- * lost its meaning. Nothing depends on the deletion, so a table without time to live works as well and only grows.
+ * The attribute for the table's time to live, Unix seconds: when a record may be cleaned up, long after it has lost
+ * its meaning. Nothing depends on the deletion, so a table without time to live works as well and only grows.
  */
 export const REMOVE_AT = 'removeAt'
 

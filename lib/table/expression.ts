@@ -84,7 +84,7 @@ export function condition(expression: Expression, values: ExpressionValues = {})
 
 /**
  * The expressions of rules that come in a few shapes, each made once: to make one takes as long as to store a record in
- * DynamoDB's form, and a lock is written with one.
+ * DynamoDB's form, and each write has one.
  * @param ruleOf the rule of a shape, of which every member counts
  */
 export function expressionsByShape<Shape extends object>(

@@ -54,7 +54,7 @@ export function operationOf({ constructor }: Command): string {
 }
 
 /**
- * Sends the operations that locks are made of without the SDK's middleware, which takes several times the CPU of the request
+ * Sends the most frequent operations without the SDK's middleware, which takes several times the CPU of the request
  * itself. Only a success and an unmet condition are handled here. Any other outcome is handed to the SDK as that of its own
  * first attempt, so retries, errors and their names stay the SDK's.
  */
@@ -136,7 +136,7 @@ function attributeValues(members: Iterable<[string, unknown]>): unknown {
   return Object.fromEntries([...members].map(([name, value]) => [name, attributeValue(value)]))
 }
 
-/** A value in DynamoDB's form. For what locks are made of the SDK takes five times as long, since it first looks whether they are bytes. */
+/** A value in DynamoDB's form. For the values that records are made of the SDK takes five times as long, since it first looks whether they are bytes. */
 function attributeValue(value: unknown): unknown {
   if (typeof value === 'string') return { S: value }
   if (Number.isSafeInteger(value)) return { N: String(value) }

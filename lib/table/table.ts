@@ -107,7 +107,7 @@ export interface TableDeps {
   client: DynamoDBDocumentClient
   table: string
   time: Time
-  /** Makes an item of what the table answers. The records of locks have one of their own. */
+  /** Makes an item of what the table answers; `itemOf` by default. */
   toItem?: (attributes: Record<string, unknown>) => Item
 }
 
