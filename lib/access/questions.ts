@@ -6,7 +6,7 @@ import { createSite } from '../editions/site/site.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { Failure, texts, type FailureCode } from '../errors.ts'
-import type { Caller } from '../http/calls.ts'
+import { newCaller, type Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import { textOf } from '../http/exchange.ts'
 import { createJsonapi } from '../drupal/client.ts'
@@ -111,12 +111,12 @@ export function createQuestions({
   }
 
   async function isEditable({ path, language }: EntityLocation, caller: Caller): Promise<boolean> {
-    const token = hasSession(caller) ? { 'x-csrf-token': await sessionToken(caller) } : {}
+    const token = hasSession(caller.headers) ? { 'x-csrf-token': await sessionToken(caller) } : {}
     const answer = await cms.request({
       method: 'PATCH',
       path,
       body: {},
-      caller: { ...caller, ...token },
+      caller: newCaller({ ...caller.headers, ...token }),
       language
     })
     if (EDITABLE.includes(answer.status)) return true
@@ -137,7 +137,7 @@ export function createQuestions({
     const { status, body } = await http.send({
       method: 'GET',
       path: '/session/token',
-      headers: caller,
+      headers: caller.headers,
       repeatable: true
     })
     const token = textOf(body).trim()

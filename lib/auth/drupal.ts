@@ -50,7 +50,7 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
  * anybody 200, so only `meta.links.me` tells whether it knows them.
  */
 export function drupalCheck(options: DrupalOptions): Check {
-  const refusedMs = ({ authorization = '' }: Caller) =>
+  const refusedMs = ({ headers: { authorization = '' } }: Caller) =>
     /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
   const { cookieNames = [], refusals = createRefusals(), time = systemTime } = options
   const refused = createRefusalTimes(refusals, time)
@@ -108,7 +108,7 @@ async function ask(
   /** A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may be one too many. */
   async function read(path: string): Promise<Document | undefined> {
     const answer = await http
-      .send({ method: 'GET', path: jsonapiPath + path, headers: caller })
+      .send({ method: 'GET', path: jsonapiPath + path, headers: caller.headers })
       .catch((error: Failure) => {
         throw cannotSay(error, error.headers['retry-after'])
       })
@@ -117,7 +117,7 @@ async function ask(
     const document = status === 200 ? documentIn(body) : undefined
     if (!document) {
       throw cannotSay(
-        status >= 500 ? upstream(status, body) : notJsonapi(answer, caller),
+        status >= 500 ? upstream(status, body) : notJsonapi(answer, caller.headers),
         headers['retry-after']
       )
     }

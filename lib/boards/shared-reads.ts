@@ -1,4 +1,4 @@
-import type { Caller } from '../http/calls.ts'
+import { newCaller, type Caller } from '../http/calls.ts'
 import { readKey } from '../drupal/credentials.ts'
 import { systemTime } from '../time.ts'
 
@@ -40,8 +40,8 @@ export function createSharedReads<T>(time = systemTime): JoinRead<T> {
   return function join(name, caller, lastsMs, read) {
     const key = readKey(name, caller)
     const entry = reads.get(key) ?? { readers: 0, askedAt: 0 }
-    // Header fields alone: a read for many must not end when the one who began it hangs up.
-    const headers = Object.fromEntries(Object.entries(caller))
+    // Of its own: a read for many must not end when the one who began it hangs up.
+    const reader = newCaller(caller.headers)
     let isJoined = true
     entry.readers++
     reads.set(key, entry)
@@ -50,7 +50,7 @@ export function createSharedReads<T>(time = systemTime): JoinRead<T> {
       ask() {
         if (entry.answer && time.monotonic() - entry.askedAt < lastsMs) return entry.answer
         entry.askedAt = time.monotonic()
-        entry.answer = read(headers)
+        entry.answer = read(reader)
         return entry.answer
       },
       forget() {

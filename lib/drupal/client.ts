@@ -1,7 +1,7 @@
 import { Failure, texts } from '../errors.ts'
 import { abortable, type Signal } from '../http/aborter.ts'
 import { LARGE_ANSWER } from '../http/answer-memory.ts'
-import { callOf, type Call, type Caller } from '../http/calls.ts'
+import type { Budget, Caller, CallerHeaders } from '../http/calls.ts'
 import { upstream, type Http, type HttpRequest } from '../http/client.ts'
 import { isJson, JSONAPI, type HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight, type SingleFlight } from '../http/single-flight.ts'
@@ -68,8 +68,6 @@ export interface JsonapiOptions {
   languages?: Readonly<Record<string, string>> | undefined
   /** The service account that makes all requests, if there is one. */
   account?: Account
-  /** Called with the session cookies of an answer to a caller who has a session. */
-  onRenewal?: (caller: Caller, cookies: string[]) => void
   /** Told of every refusal that the CMS answers with, also of the service account. */
   onRefusal?: RefusalListener | undefined
 }
@@ -87,7 +85,6 @@ interface JsonapiContext {
   /** The reads that are under way, by their keys. */
   reads: SingleFlight<JsonapiAnswer>
   documents: Documents
-  onRenewal: JsonapiOptions['onRenewal']
   onRefusal: RefusalListener
   /** The last refusal of the service account that the listener was told of. */
   loginRefusal: Failure | undefined
@@ -102,8 +99,8 @@ interface OutgoingRequest extends JsonapiRequest {
   place: string
   /** The key of a read (credentials.ts); undefined for a write. */
   key: string | undefined
-  /** The call that the request counts for. */
-  call: Call | undefined
+  /** What the request counts towards. */
+  budget: Budget | undefined
 }
 
 /** A client of Drupal's JSON:API. */
@@ -112,7 +109,6 @@ export function createJsonapi({
   jsonapiPath,
   languages,
   account,
-  onRenewal,
   onRefusal = () => {}
 }: JsonapiOptions): Jsonapi {
   const context: JsonapiContext = {
@@ -122,7 +118,6 @@ export function createJsonapi({
     languages: createLanguages(jsonapiPath, languages),
     reads: createSingleFlight(),
     documents: createDocuments(),
-    onRenewal,
     onRefusal,
     loginRefusal: undefined
   }
@@ -155,14 +150,14 @@ async function exchangeJsonapi(
   request: JsonapiRequest
 ): Promise<JsonapiAnswer> {
   const outgoing = outgoingOf(context, request)
-  const { key, caller, call } = outgoing
-  call?.spend()
+  const { key, caller, budget } = outgoing
+  budget?.spend()
   const answer =
     key === undefined ? await write(context, outgoing) : await read(context, outgoing, key)
-  if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
+  if (answer.bytes! >= LARGE_ANSWER) budget?.take(answer.bytes!)
   // Callers without a session may share an answer. None of them gets its cookies, which would make
   // one session of all.
-  if (answer.cookies && hasSession(caller)) context.onRenewal?.(caller, answer.cookies)
+  if (answer.cookies && hasSession(caller.headers)) caller.onRenewal?.(answer.cookies)
   return answer
 }
 
@@ -180,18 +175,18 @@ function outgoingOf(
     root,
     place,
     key: method === 'GET' ? readKey(root + place, caller) : undefined,
-    call: callOf(caller)
+    budget: caller.budget
   }
 }
 
 /** Reads that begin after the write do not share the answer of one that began before. */
 async function write(context: JsonapiContext, request: OutgoingRequest): Promise<JsonapiAnswer> {
-  const { call } = request
+  const { budget } = request
   try {
-    return await ask(context, request, call?.waiting)
+    return await ask(context, request, budget?.waiting)
   } finally {
     context.reads.forgetAll()
-    call?.endWrite()
+    budget?.endWrite()
   }
 }
 
@@ -200,9 +195,9 @@ function read(
   request: OutgoingRequest,
   key: string
 ): Promise<JsonapiAnswer> {
-  const { call, isFresh } = request
-  if (isFresh) return ask(context, request, call?.signal)
-  return context.reads.share(key, (signal) => ask(context, request, signal), call?.signal)
+  const { budget, isFresh } = request
+  if (isFresh) return ask(context, request, budget?.signal)
+  return context.reads.share(key, (signal) => ask(context, request, signal), budget?.signal)
 }
 
 /**
@@ -224,10 +219,10 @@ async function ask(
   if (credentials && isRefused && (await abortable(account!.renew(credentials, status), signal))) {
     // A refused request has changed nothing, so it can be sent again with new credentials.
     credentials = await abortable(account!.credentials(), signal)
-    request.call?.retry()
+    request.budget?.retry()
     answer = await send(context, request, credentials, signal)
   }
-  const parsed = answerOf(context, request, answer, { ...request.caller, ...credentials })
+  const parsed = answerOf(context, request, answer, { ...request.caller.headers, ...credentials })
   // Before the calls that share it go on, which keeps them in their order: the first of them asks
   // for what comes next.
   await restAfter(parsed.bytes)
@@ -244,13 +239,13 @@ async function send(
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
 ): Promise<SentAnswer> {
-  const { root, place, language, call } = request
+  const { root, place, language, budget } = request
   const message = messageOf(request, credentials, signal)
   const answer = { ...(await http.send(message)), isElsewhere: root !== jsonapiPath }
   if (answer.status !== 405) return answer
   const guess = languages.guess(language, documentIn(answer.body)?.errors)
   if (guess === undefined) return answer
-  call?.retry()
+  budget?.retry()
   const second = await http.send({ ...message, path: guess + place })
   const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
   if (isNoPath) return answer
@@ -259,7 +254,7 @@ async function send(
 }
 
 function messageOf(
-  { method, root, place, body, caller, language, call }: OutgoingRequest,
+  { method, root, place, body, caller, language, budget }: OutgoingRequest,
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
 ): HttpRequest {
@@ -267,16 +262,16 @@ function messageOf(
     method,
     path: root + place,
     headers: {
-      ...caller,
+      ...caller.headers,
       ...(language !== undefined && { 'accept-language': language }),
       ...credentials,
       accept: JSONAPI,
       ...(body && { 'content-type': JSONAPI })
     },
     ...(body && { body: JSON.stringify(body) }),
-    take: method === 'GET' ? call?.take : call?.takeOutcome,
-    free: call?.free,
-    ...(method === 'GET' ? { repeatable: true, onRetry: call?.retry, signal } : { isWrite: true })
+    take: method === 'GET' ? budget?.take : budget?.takeOutcome,
+    free: budget?.free,
+    ...(method === 'GET' ? { repeatable: true, onRetry: budget?.retry, signal } : { isWrite: true })
   }
 }
 
@@ -285,7 +280,7 @@ function answerOf(
   context: JsonapiContext,
   { key }: OutgoingRequest,
   answer: SentAnswer,
-  sent: object
+  sent: CallerHeaders
 ): JsonapiAnswer {
   const { status, headers, isElsewhere } = answer
   if (status >= 500 || status === 429) throw failureOf(answer)

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Caller } from '../http/calls.ts'
+import { newCaller, type Caller, type CallerHeaders } from '../http/calls.ts'
 
 /**
- * The header fields of a caller that go to the CMS: the request id, Accept-Language, and, without a service account, the
+ * A caller with the header fields of a request that go to the CMS: the request id, Accept-Language, and, without a service account, the
  * caller's own credentials. These are Authorization, or else Drupal's session cookies with X-CSRF-Token. Never both: with a
  * session cookie Drupal demands the token even of a Basic request.
  * @param receivedHeaders all header fields of the request
@@ -13,18 +13,25 @@ export function callerOf(
   receivedHeaders: IncomingHttpHeaders,
   requestId: string,
   passthrough: boolean,
-  cookieNames: readonly string[] = []
+  cookieNames: readonly string[] = [],
+  reactions?: Pick<Caller, 'answer' | 'onRenewal'>
 ): Caller {
   const headers = endToEnd(receivedHeaders)
   const language = headers['accept-language']
-  return {
-    'x-request-id': requestId,
-    ...(language && { 'accept-language': language }),
-    ...(passthrough && ownCredentials(headers, cookieNames))
-  }
+  return newCaller(
+    {
+      'x-request-id': requestId,
+      ...(language && { 'accept-language': language }),
+      ...(passthrough && ownCredentials(headers, cookieNames))
+    },
+    reactions
+  )
 }
 
-function ownCredentials(headers: IncomingHttpHeaders, cookieNames: readonly string[]): Caller {
+function ownCredentials(
+  headers: IncomingHttpHeaders,
+  cookieNames: readonly string[]
+): CallerHeaders {
   const { authorization, 'x-csrf-token': token } = headers
   if (authorization) return { authorization }
   const cookie = credentialCookies(headers, cookieNames)
@@ -87,37 +94,15 @@ export function sessionCookies({ 'set-cookie': cookies = [] }: IncomingHttpHeade
  * the parts: neither a header field nor a target has one.
  */
 export function readKey(target: string, caller: Caller): string {
-  return [fingerprint(caller), caller['accept-language'], target].join('\n')
+  return [fingerprint(caller), caller.headers['accept-language'], target].join('\n')
 }
-
-const RENEWED = Symbol('renewed')
-
-/** The state that a caller carries beside the header fields, under a symbol, which is not sent. */
-interface SessionState {
-  [RENEWED]?: (cookies: string[]) => void
-}
-
-/** Has a listener told of the session cookies that the CMS renews for a caller. */
-export function onRenewal(caller: Caller, listener: (cookies: string[]) => void): void {
-  ;(caller as SessionState)[RENEWED] = listener
-}
-
-/** Tells a caller of the session cookies that the CMS has renewed. */
-export function renewSession(caller: Caller, cookies: string[]): void {
-  ;(caller as SessionState)[RENEWED]?.(cookies)
-}
-
-/** One request needs its fingerprint several times. */
-const fingerprints = new WeakMap<Caller, string>()
 
 /** A hash of a caller's credentials, which tells callers apart without keeping the credentials. */
 export function fingerprint(caller: Caller): string {
-  const last = fingerprints.get(caller)
-  if (last !== undefined) return last
-  const { authorization = '', cookie = '' } = caller
-  const fresh = hash('sha256', `${authorization}\n${cookie}`, 'base64')
-  fingerprints.set(caller, fresh)
-  return fresh
+  const { authorization = '', cookie = '' } = caller.headers
+  // One request needs it several times.
+  caller.fingerprint ??= hash('sha256', `${authorization}\n${cookie}`, 'base64')
+  return caller.fingerprint
 }
 
 /**

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { Failure } from '../errors.ts'
 import { isJson, textOf, type HttpAnswer } from '../http/exchange.ts'
 import { valueIn } from './document.ts'
+import type { CallerHeaders } from '../http/calls.ts'
 
 /** An answer that is not Drupal's: what it is, what to do about it, and what it said. */
 export interface Foreign {
@@ -41,7 +42,7 @@ const HOST_REFUSED = /host name is not valid for this server|Untrusted Host|Inva
 const SHORTEST_SECRET = 4
 
 /** The failure of a request that was not answered with JSON:API. @param sent the header fields of the request */
-export function notJsonapi(answer: HttpAnswer, sent: object): Failure {
+export function notJsonapi(answer: HttpAnswer, sent: CallerHeaders): Failure {
   const { what, advice, said } = foreign(answer, secretsIn(sent))
   const {
     status,

@@ -57,7 +57,8 @@ export function tellRefusal(
 ): void {
   if (status !== 401 && status !== 403 && status !== 404) return
   const uuid = INDIVIDUAL.exec(path)?.[1]
-  const hasCredentials = caller['authorization'] !== undefined || caller['cookie'] !== undefined
+  const hasCredentials =
+    caller.headers['authorization'] !== undefined || caller.headers['cookie'] !== undefined
   // Drupal asks those without credentials for them wherever it refuses them something.
   if (status === 401 && hasCredentials) return listener(caller)
   // Who may not change something may still see it.

@@ -1,4 +1,4 @@
-import { callOf, type Caller } from '../http/calls.ts'
+import type { Caller } from '../http/calls.ts'
 import type { EditionContext } from './context.ts'
 import { load } from './load.ts'
 import { preconditionFailed } from './read.ts'
@@ -73,7 +73,7 @@ export async function saveInTurn<Result extends EditionText>(
         tellReads(context, uuid)
       }
     },
-    callOf(caller)?.waiting
+    caller.budget?.waiting
   )
 }
 

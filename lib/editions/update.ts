@@ -1,4 +1,4 @@
-import { callOf, type Caller } from '../http/calls.ts'
+import type { Caller } from '../http/calls.ts'
 import { collectionOfBundle } from './bundles.ts'
 import { hasFields, saveChange } from './change.ts'
 import type { EditionContext } from './context.ts'
@@ -74,7 +74,7 @@ async function findSame(
       const shown = isShown ? edition : await load(context, uuid, caller)
       return { ...texts.editionOf(shown), isShared }
     },
-    callOf(caller)?.waiting
+    caller.budget?.waiting
   )
 }
 

@@ -2,8 +2,29 @@ import { Failure, texts } from '../errors.ts'
 import { createAborter, type Signal } from './aborter.ts'
 import type { AnswerMemory, Holding } from './answer-memory.ts'
 
-/** The header fields of one caller's requests to the CMS. */
-export type Caller = Readonly<Record<string, string>>
+/** The header fields of requests to the CMS that are a caller's own. */
+export type CallerHeaders = Readonly<Record<string, string>>
+
+/** Who asks for something, in one request to Quoin. */
+export interface Caller {
+  readonly headers: CallerHeaders
+  /** The answer that the caller waits for. A caller without one never hangs up. */
+  readonly answer?: PendingAnswer
+  /** Hears of the session cookies that the CMS renews for this caller. */
+  readonly onRenewal?: (cookies: string[]) => void
+  /** What the verb that is under way may cost, if it is limited. `inCall` sets it. */
+  budget: Budget | undefined
+  /** The hash of the credentials, once it was needed (lib/drupal/credentials.ts). */
+  fingerprint: string | undefined
+}
+
+/** A caller who asks for the first time. */
+export function newCaller(
+  headers: CallerHeaders = {},
+  reactions: Pick<Caller, 'answer' | 'onRenewal'> = {}
+): Caller {
+  return { headers, ...reactions, budget: undefined, fingerprint: undefined }
+}
 
 /** What one call may cost the CMS and its caller. */
 export interface CallLimits {
@@ -17,8 +38,10 @@ export interface CallLimits {
   memory: AnswerMemory
 }
 
-/** One call of a caller: all requests to the CMS for one answer. */
-export interface Call {
+/** What one verb may cost, with all its requests to the CMS. */
+export interface Budget {
+  /** How much work shares it. */
+  sharers: number
   /** Aborted with a Failure when the caller hangs up, or the time is up. */
   readonly waiting: Signal
   /** For reads: the same signal; after a write another one, which is aborted after `lookUpMs`. */
@@ -37,6 +60,8 @@ export interface Call {
   free(bytes: number): void
   /** Ends a write. From now on reads go on even if the caller hangs up, to find out what became of the write. */
   endWrite(): void
+  /** Gives back what was taken. */
+  end(): void
 }
 
 /** The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed, or emits `close`. */
@@ -46,41 +71,13 @@ export interface PendingAnswer {
   off(event: 'close', listener: () => void): unknown
 }
 
-const CALL = Symbol('call')
-const ANSWER = Symbol('answer')
-
-/**
- * The state that a caller carries beside the header fields. The keys are symbols, which are not sent. Two WeakMaps would
- * cost 8 us of CPU for a read of 170, most of it in the garbage collector.
- */
-interface CallState {
-  [CALL]?: Running
-  [ANSWER]?: PendingAnswer
-}
-
-interface Running {
-  call: Call & { end(): void }
-  /** How much work shares it. */
-  running: number
-}
-
-/** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
-export function endOnHangUp(caller: Caller, answer: PendingAnswer): void {
-  ;(caller as CallState)[ANSWER] = answer
-}
-
 /** Whether a caller has hung up. */
-export function hasHungUp(caller: Caller): boolean {
-  return (caller as CallState)[ANSWER]?.destroyed === true
+export function hasHungUp({ answer }: Caller): boolean {
+  return answer?.destroyed === true
 }
 
 /** Nobody receives this answer. */
 export const CALLER_GONE = new Failure('CALLER_GONE', 'The caller has hung up')
-
-/** The caller's call that is under way, if there is one. */
-export function callOf(caller: Caller): Call | undefined {
-  return (caller as CallState)[CALL]?.call
-}
 
 /**
  * Does work for a caller within limits. All requests to the CMS for this caller count in the meantime. Work for the same
@@ -91,21 +88,19 @@ export async function inCall<T>(
   limits: CallLimits,
   work: () => Promise<T>
 ): Promise<T> {
-  const state = caller as CallState
-  const current = state[CALL]
-  if (current && current.running > 0) return join(current, work)
+  const { budget: current, answer } = caller
+  if (current && current.sharers > 0) return join(current, work)
 
   const interest = createAborter()
   const timer = setTimeout(() => interest.abort(tooSlow(limits.ms)), limits.ms)
   const hangUp = () => interest.abort(CALLER_GONE)
-  const answer = state[ANSWER]
   if (answer?.destroyed) hangUp()
   answer?.once('close', hangUp)
-  const own = { call: createCall(interest, limits), running: 1 }
-  state[CALL] = own
+  const own = createBudget(interest, limits)
+  caller.budget = own
   return work()
     .finally(() => {
-      if (--own.running === 0) own.call.end()
+      if (--own.sharers === 0) own.end()
       clearTimeout(timer)
       answer?.off('close', hangUp)
     })
@@ -115,16 +110,16 @@ export async function inCall<T>(
     })
 }
 
-async function join<T>(current: Running, work: () => Promise<T>): Promise<T> {
-  current.running++
+async function join<T>(current: Budget, work: () => Promise<T>): Promise<T> {
+  current.sharers++
   try {
     return await work()
   } finally {
-    if (--current.running === 0) current.call.end()
+    if (--current.sharers === 0) current.end()
   }
 }
 
-function createCall(interest: Signal, { requests, lookUpMs, memory }: CallLimits): Running['call'] {
+function createBudget(interest: Signal, { requests, lookUpMs, memory }: CallLimits): Budget {
   let holding: Holding | undefined
   let isOver = false
   let most = requests
@@ -133,6 +128,7 @@ function createCall(interest: Signal, { requests, lookUpMs, memory }: CallLimits
   let lookUp: Signal | undefined
 
   return {
+    sharers: 1,
     waiting: interest,
     get signal() {
       if (!isWritten) return interest

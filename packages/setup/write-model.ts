@@ -12,6 +12,7 @@ import { createJsonapi } from '../../lib/drupal/client.ts'
 import { commandFor } from '../../lib/package-root.ts'
 import { cmsAdvice } from './doctor/advice.ts'
 import { identity, loggedInOnce, entryPointDiagnosis } from './doctor/cms.ts'
+import { newCaller } from '../../lib/http/calls.ts'
 
 export interface ModelToWrite {
   http: Http
@@ -44,7 +45,7 @@ export async function* writeModel({
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
     yield entryPointDiagnosis(
-      await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }),
+      await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: newCaller() }),
       url + jsonapiPath
     )
     const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })

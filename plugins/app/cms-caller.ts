@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../../config/env.ts'
-import { endOnHangUp, type Caller } from '../../lib/http/calls.ts'
-import { callerOf, onRenewal } from '../../lib/drupal/credentials.ts'
+import type { Caller } from '../../lib/http/calls.ts'
+import { callerOf } from '../../lib/drupal/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The header fields of this request that go to the CMS. */
+    /** Who asks, with the header fields of this request that go to the CMS. */
     caller: Caller
   }
 }
@@ -17,12 +17,11 @@ async function cmsCaller(fastify: FastifyInstance, { config }: { config: Config 
   const passthrough = auth.kind === 'passthrough'
   fastify.decorateRequest('caller')
   fastify.addHook('onRequest', (request, reply, done) => {
-    request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
-    endOnHangUp(request.caller, reply.raw)
-    // The last ones count: Fastify would add them to those before.
-    onRenewal(request.caller, (cookies) =>
-      reply.removeHeader('set-cookie').header('set-cookie', cookies)
-    )
+    request.caller = callerOf(request.headers, request.id, passthrough, cookieNames, {
+      answer: reply.raw,
+      // The last ones count: Fastify would add them to those before.
+      onRenewal: (cookies) => reply.removeHeader('set-cookie').header('set-cookie', cookies)
+    })
     done()
   })
 }

@@ -21,7 +21,7 @@ import {
   type AccountOptions
 } from '../../lib/drupal/accounts.ts'
 import { createJsonapi } from '../../lib/drupal/client.ts'
-import { fingerprint, markOf, renewSession } from '../../lib/drupal/credentials.ts'
+import { fingerprint, markOf } from '../../lib/drupal/credentials.ts'
 import type { Refusals } from '../../lib/drupal/refusals.ts'
 import type { Journal } from '../../lib/saves/journal.ts'
 import type { Locks } from '../../lib/locks/locks.ts'
@@ -29,6 +29,7 @@ import { UpdateNotice } from '../../lib/locks/notice.ts'
 import { isUuid } from '../../lib/patterns.ts'
 import { createTickets } from '../../lib/saves/tickets.ts'
 import type { Store } from '../../lib/table/client.ts'
+import { newCaller } from '../../lib/http/calls.ts'
 
 const WITHOUT_TRANSACTIONS =
   'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
@@ -120,7 +121,7 @@ export function openEditions(
     label: 'state',
     read: () => ({ closed: 0, open: 0, 'half-open': 0, [breaker.state()]: 1 })
   })
-  fastify.probes.set('cms', () => editions.probe({}))
+  fastify.probes.set('cms', () => editions.probe(newCaller()))
   fastify.addHook('onClose', () => http.close())
   return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
 }
@@ -140,7 +141,6 @@ function openCms(fastify: FastifyInstance, config: Config, { refusals, bus }: Ed
   const jsonapi = createJsonapi({
     http,
     jsonapiPath,
-    onRenewal: renewSession,
     onRefusal: refusals.tell,
     languages: config.contentModel.languages,
     ...(account && { account })
@@ -201,7 +201,7 @@ function peersAt(
   bus: Bus,
   { cms: { url, auth } }: Config
 ): NonNullable<AccountOptions['joinPeers']> {
-  const mark = markOf(fingerprint({ authorization: JSON.stringify([url, auth]) }))
+  const mark = markOf(fingerprint(newCaller({ authorization: JSON.stringify([url, auth]) })))
   return (hear) => {
     const tell = bus.topic('account', AccountNotice, ({ account }) => {
       if (account === mark) hear()

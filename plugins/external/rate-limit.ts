@@ -131,7 +131,9 @@ export function callerKey(
 ): string {
   if (request.identity) return `user ${request.identity.uid}`
   const caller = callerOf(request.headers, request.id, true, cookieNames)
-  if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
+  if (caller.headers['authorization'] ?? caller.headers['cookie']) {
+    return `credentials ${fingerprint(caller)}`
+  }
   // A caller that has hung up already has no address.
   return `address ${networkOf(withoutPort(String(request.ip)))}`
 }

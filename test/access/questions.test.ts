@@ -11,6 +11,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { sortedJson } from '#lib/json-text.ts'
 import { JSONAPI, startHostileCms, type Behaviour } from '../editions/hostile-cms.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` })
 const editions = newspaper().entities.filter(({ type }) => type.startsWith('publisher_container--'))
@@ -31,7 +32,7 @@ function accessOver(t: Test, url: string, { model = {}, jsonapiPath = '/jsonapi'
   const questions = createQuestions({ http, jsonapiPath, model: contentModel(model), cmsUrl: url, warn: () => {} })
   const access: Access = createCmsAccess({ questions, time: fakeTime({ monotonic: () => clock.now }), ...options })
   const may = (right: Right, type: string, id: string | number, caller: Record<string, string> = basic('editor'), uid = '2') =>
-    access.demand(right, { type, id: String(id) }, { user: { uid, admin: false }, caller }).then(
+    access.demand(right, { type, id: String(id) }, { user: { uid, admin: false }, caller: newCaller(caller) }).then(
       () => 'yes',
       (failure: Failure) => failure.code
     )
@@ -220,7 +221,7 @@ t.test('while the CMS is away permissions of the last 15 minutes hold, and nothi
     access.demand(
       'view',
       { type: 'publisher_container', id: String(hidden.id) },
-      { user: { uid: '2', admin: false }, caller: basic('editor') }
+      { user: { uid: '2', admin: false }, caller: newCaller(basic('editor')) }
     ),
     {
       statusCode: 503,
@@ -249,7 +250,7 @@ t.test('a JSON:API that takes no writes cannot be asked who may edit: that says 
     access.demand(
       'edit',
       { type: 'publisher_container', id: String(published.id) },
-      { user: { uid: '2', admin: false }, caller: basic('editor') }
+      { user: { uid: '2', admin: false }, caller: newCaller(basic('editor')) }
     ),
     {
       code: 'CMS_READ_ONLY',

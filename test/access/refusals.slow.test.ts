@@ -7,6 +7,7 @@ import { JSONAPI, startHostileCms, type Behaviour, type HostileCms } from '../ed
 import { basic, editionsOf, type Known } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const [edition, other] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as [Known, Known]
 const editor = basic('editor')
@@ -196,22 +197,22 @@ t.test('the url of an article ends with it, in every language', async (t) => {
   const [ann, german, ben] = [basic('ann'), { ...basic('ann'), 'accept-language': 'de' }, basic('ben')]
   refusals.listen((caller, id) => memory.refuse(caller, id))
   const reference = { type: 'node--article', id: article.uuid! }
-  const learn = (caller: Record<string, string>, known = memory.of(caller)) =>
-    memory.learn(known, [reference], { data: [], included: [{ ...reference, attributes: {} }] }, caller)
-  const sizes = () => [ann, german, ben].map((caller) => memory.of(caller).targets.size)
+  const learn = (caller: Record<string, string>, known = memory.of(newCaller(caller))) =>
+    memory.learn(known, [reference], { data: [], included: [{ ...reference, attributes: {} }] }, newCaller(caller))
+  const sizes = () => [ann, german, ben].map((caller) => memory.of(newCaller(caller)).targets.size)
   for (const caller of [ann, german, ben]) learn(caller)
   t.strictSame(sizes(), [1, 1, 1])
-  const underway = memory.of(german)
-  refusals.tell(ann, other.uuid)
+  const underway = memory.of(newCaller(german))
+  refusals.tell(newCaller(ann), other.uuid)
   t.strictSame(sizes(), [1, 1, 1], 'another entity')
-  refusals.tell(ann, article.uuid!.toUpperCase())
+  refusals.tell(newCaller(ann), article.uuid!.toUpperCase())
   t.strictSame(sizes(), [0, 0, 1])
-  memory.learn(underway, [{ type: 'node--article', id: other.uuid }], { data: [] }, german)
+  memory.learn(underway, [{ type: 'node--article', id: other.uuid }], { data: [] }, newCaller(german))
   t.strictSame(sizes(), [0, 0, 1], 'what began before learns nothing for later')
-  refusals.tell(ben)
+  refusals.tell(newCaller(ben))
   t.strictSame(sizes(), [0, 0, 0])
   const many = Array.from({ length: 100_001 }, (_, index) => ({ type: 'node--article', id: String(index) }))
-  memory.learn(memory.of(ben), many, { data: [] }, ben)
-  refusals.tell(ben)
+  memory.learn(memory.of(newCaller(ben)), many, { data: [] }, newCaller(ben))
+  refusals.tell(newCaller(ben))
   t.strictSame(sizes(), [0, 0, 0], 'too many are not remembered')
 })

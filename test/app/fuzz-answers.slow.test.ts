@@ -13,7 +13,7 @@ import { basicAccount, oauthAccount, sessionAccount } from '#lib/drupal/accounts
 import { createJsonapi } from '#lib/drupal/client.ts'
 import type { HttpAnswer } from '#lib/http/exchange.ts'
 import type { Http } from '#lib/http/client.ts'
-import type { Caller } from '#lib/http/calls.ts'
+import { newCaller, type Caller } from '#lib/http/calls.ts'
 import errors from '../../plugins/app/errors.ts'
 import editionRoutes from '../../routes/editions.ts'
 import { openHostile } from '../editions/hostile-cms.ts'
@@ -157,12 +157,12 @@ async function startRoutes(
   app.decorate('editions', { getter: () => current.editions } as never)
   app.decorateRequest('caller', null as never)
   app.addHook('onRequest', async (request) => {
-    request.caller = { ...editor }
+    request.caller = newCaller(editor)
   })
   await app.register(async (scope) => editionRoutes(scope))
   app.get('/labels/:id', async ({ params, caller }) => current.editions.labels((params as { id: string }).id, caller))
   app.get('/locks/:id', async ({ params, caller }) => current.boards.read((params as { id: string }).id, caller))
-  app.get('/probe', async () => ({ remark: await current.editions.probe({}) }))
+  app.get('/probe', async () => ({ remark: await current.editions.probe(newCaller()) }))
   app.get('/who', async ({ caller }) => current.who(caller))
   await app.ready()
   return {
@@ -259,7 +259,9 @@ t.test(`${ANSWERS} spoiled answers of the CMS through every endpoint: never 500`
         }
       }
     }
-    put(editions, createBoards({ locks, editions, model } as never), async (caller) => drupalCheck({ ...options, most: 10 })(caller, 'id'))
+    put(editions, createBoards({ locks, editions, model } as never), async ({ headers }) =>
+      drupalCheck({ ...options, most: 10 })(headers, 'id')
+    )
   }
 
   let index = 0

@@ -11,6 +11,7 @@ import { createRefusals } from '#lib/drupal/refusals.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const REFUSED = { code: 'UNAUTHENTICATED', statusCode: 401, headers: { 'www-authenticate': 'Cookie realm="Drupal"' } }
 const basic = (user: string, password = user) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })
@@ -227,7 +228,7 @@ t.test('who was refused something is asked about once more, and then remembered'
   const caller = basic('editor')
   for (let i = 0; i < 3; i++) await check(caller, 'id')
   t.equal(asked(), 1)
-  refusals.tell(caller)
+  refusals.tell(newCaller(caller))
   for (let i = 0; i < 3; i++) await check(caller, 'id')
   t.equal(asked(), 2)
 })

@@ -8,6 +8,7 @@ import type { Entity, LockRecord } from '#lib/locks/schemas.ts'
 import { itemSize } from '#lib/table/item.ts'
 import { createVersions } from '#lib/table/version.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 /** Instances of Quoin, who watches through them, and who writes. */
 export interface Newsroom {
@@ -230,7 +231,7 @@ async function run({
 
   async function follow(instance: number, edition: number): Promise<void> {
     await sleep(random() * OPENING_MS)
-    const { next } = await boards[instance]!.watch(String(edition), {})
+    const { next } = await boards[instance]!.watch(String(edition), newCaller())
     for (let batch = await next(); batch; batch = await next()) {
       if (!isMeasured) continue
       for (const event of batch) if (event.event === 'locked') latenesses.push(clock() - event.lock.timestamp)

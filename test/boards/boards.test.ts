@@ -12,6 +12,7 @@ import { build } from '../helper.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 import { fails, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -264,7 +265,7 @@ t.test('a live board watches its present articles alone, however often they chan
   t.teardown(locks.feed.close)
   let article = 1
   const editions = { bare: async () => ({ id: [{ value: 1 }], field_articles: [{ target_id: article, target_type: 'node' }] }) }
-  const watcher = await createBoards({ locks, editions, model: contentModel({}) }).watch('1', {})
+  const watcher = await createBoards({ locks, editions, model: contentModel({}) }).watch('1', newCaller())
   for (; article <= 3; article++) {
     // On a slow machine heartbeats may come before it.
     let batch = await watcher.next()
@@ -287,7 +288,7 @@ t.test('a live board turns to new articles as soon as they are saved', async (t)
     }
   }
   const boards = createBoards({ locks, editions, model })
-  const watchers = await Promise.all([1, 2].map(() => boards.watch('1', {})))
+  const watchers = await Promise.all([1, 2].map(() => boards.watch('1', newCaller())))
   const all = () => Promise.all(watchers.map((watcher) => watcher.next()))
   const save = (...fields: string[]) => locks.feed.saved({ entityType: model.entityType, entityId: '1', etag: '"x"', uid: '7', fields })
   await all()
@@ -347,11 +348,9 @@ t.test('of changes that come together a live board tells those that its reader m
   const batches = cases.map(([batch]) => batch)
   const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave() {} }) } }
   const editions = { bare: async () => ({ id: [{ value: 1 }] }) }
-  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch(
-    '1',
-    {},
-    { mayView: async ({ id }) => id !== '5' }
-  )
+  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch('1', newCaller(), {
+    mayView: async ({ id }) => id !== '5'
+  })
   for (const [, told] of cases) if (told) t.strictSame(await watcher.next(), told)
 })
 
@@ -376,7 +375,7 @@ t.test('a live board that is left while the edition is read again leaves nothing
         return change
       }
     }
-    const watcher = await createBoards({ locks, editions, model }).watch('1', {})
+    const watcher = await createBoards({ locks, editions, model }).watch('1', newCaller())
     t.match(await watcher.next(), [{ event: 'snapshot' }])
     const pending = watcher.next()
     await asked.promise

@@ -14,6 +14,7 @@ import { openHostile } from '../editions/hostile-cms.ts'
 import { writes } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -231,7 +232,7 @@ t.test('what comes between the check and the save is told, and a second look tha
     } as never
   })
   t.strictSame(
-    (await closing.close('1', {}, everybody)).since?.map(({ code }) => code),
+    (await closing.close('1', newCaller(), everybody)).since?.map(({ code }) => code),
     ['LOCKED', 'LOCKED']
   )
   locked = false
@@ -242,7 +243,7 @@ t.test('what comes between the check and the save is told, and a second look tha
       return true
     }
   }
-  t.equal((await closing.close('1', {}, blind)).since, null)
+  t.equal((await closing.close('1', newCaller(), blind)).since, null)
 })
 
 t.test('the entity tag of a readiness is a weak one, the same in whatever order an engine reads the members of a lock', async (t) => {
@@ -251,7 +252,7 @@ t.test('the entity tag of a readiness is a weak one, the same in whatever order 
     return (
       await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => clean } as never }).readiness(
         '1',
-        {},
+        newCaller(),
         everybody
       )
     ).etag
@@ -281,7 +282,7 @@ t.test('what is hidden from the caller blocks without names', async (t) => {
       locks: locks as never,
       model: contentModel({ lockIds: 'uuid' }),
       editions: { inspect: async () => ({ ...clean, articles }) } as never
-    }).readiness('1', {}, { uid: '9', mayView })
+    }).readiness('1', newCaller(), { uid: '9', mayView })
   const { blockers, warnings } = await of(clean.articles)
   t.strictSame(
     blockers.map(({ code, message, lock }) => [code, message, lock]),
@@ -307,7 +308,7 @@ t.test('an article of which something is not known blocks', async (t) => {
       locks: nothing as never,
       model,
       editions: { inspect: async () => ({ ...clean, articles: [{ ...clean.articles[0]!, ...article }] }) } as never
-    }).readiness('1', {}, everybody)
+    }).readiness('1', newCaller(), everybody)
   const unknown = await of({ state: 'unknown' })
   t.match(
     [unknown.ready, unknown.blockers],
@@ -387,7 +388,7 @@ t.test('a field with any kind of value is not empty', async (t) => {
     locks: nothing as never,
     model,
     editions: { inspect: async () => ({ ...clean, edition, articles: [] }) } as never
-  }).readiness('1', {}, { ...everybody, uid: '7' })
+  }).readiness('1', newCaller(), { ...everybody, uid: '7' })
   t.strictSame(
     blockers.map(({ fieldName }) => fieldName),
     ['e', 'f', 'g', 'h', 'i', 'j', 'k']
@@ -419,7 +420,7 @@ t.test('a look asks for the locks and the drafts of each entity once', async (t)
       locks: locks as never,
       model: contentModel({}),
       editions: { inspect: async () => ({ ...clean, articles }) } as never
-    }).readiness('1', {}, everybody)
+    }).readiness('1', newCaller(), everybody)
     t.strictSame([ready, asked], [true, { locks: count + 1, drafts: count + 1 }])
   }
 })

@@ -5,7 +5,7 @@ import { createSharedReads } from '#lib/boards/shared-reads.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import { Failure } from '#lib/errors.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
-import { endOnHangUp, inCall, type Caller } from '#lib/http/calls.ts'
+import { inCall, type Caller, newCaller } from '#lib/http/calls.ts'
 import { createLocks } from '#lib/locks/locks.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
 import { fakeTime } from '../fixtures/time.ts'
@@ -16,19 +16,19 @@ t.test('an answer serves all who are the same to the CMS, for its time', async (
   let [now, count] = [0, 0]
   const share = createSharedReads<string>(fakeTime({ monotonic: () => now }))
   const join = (id: string, caller: Caller, lastsMs: number) =>
-    share(id, caller, lastsMs, async ({ authorization = 'nobody' }) => `${id} ${authorization} ${++count}`)
+    share(id, caller, lastsMs, async ({ headers: { authorization = 'nobody' } }) => `${id} ${authorization} ${++count}`)
   const [ada, other, ben] = [
-    join('1', { 'x-request-id': 'a' }, 100),
-    join('1', { 'x-request-id': 'b' }, 100),
-    join('1', { authorization: 'ben' }, 100)
+    join('1', newCaller({ 'x-request-id': 'a' }), 100),
+    join('1', newCaller({ 'x-request-id': 'b' }), 100),
+    join('1', newCaller({ authorization: 'ben' }), 100)
   ]
-  t.strictSame(await Promise.all([ada, other, ben, join('2', {}, 100)].map(({ ask }) => ask())), [
+  t.strictSame(await Promise.all([ada, other, ben, join('2', newCaller(), 100)].map(({ ask }) => ask())), [
     '1 nobody 1',
     '1 nobody 1',
     '1 ben 2',
     '2 nobody 3'
   ])
-  t.equal(await join('1', { 'accept-language': 'de' }, 100).ask(), '1 nobody 4', 'the CMS answers in a language')
+  t.equal(await join('1', newCaller({ 'accept-language': 'de' }), 100).ask(), '1 nobody 4', 'the CMS answers in a language')
   now = 99
   t.equal(await other.ask(), '1 nobody 1')
   now = 100
@@ -37,9 +37,9 @@ t.test('an answer serves all who are the same to the CMS, for its time', async (
   t.equal(await other.ask(), '1 nobody 6', 'what is outdated serves nobody')
   ada.leave()
   ada.leave()
-  t.equal(await join('1', {}, 100).ask(), '1 nobody 6', 'it stays as long as somebody reads it')
+  t.equal(await join('1', newCaller(), 100).ask(), '1 nobody 6', 'it stays as long as somebody reads it')
   ben.leave()
-  t.equal(await join('1', { authorization: 'ben' }, 100).ask(), '1 ben 7', 'and no longer')
+  t.equal(await join('1', newCaller({ authorization: 'ben' }), 100).ask(), '1 ben 7', 'and no longer')
 })
 
 t.test('watchers of one board ask the CMS once in a heartbeat, and each with his own credentials for himself', async (t) => {
@@ -49,7 +49,7 @@ t.test('watchers of one board ask the CMS once in a heartbeat, and each with his
   const asked: Record<string, number> = {}
   let isRefused = false
   const editions = {
-    async bare(_id: string, { authorization = 'service' }: Caller) {
+    async bare(_id: string, { headers: { authorization = 'service' } }: Caller) {
       asked[authorization] = (asked[authorization] ?? 0) + 1
       if (isRefused && authorization === 'ben') throw new Failure('CMS_FORBIDDEN', 'no longer yours')
       return EDITION
@@ -57,9 +57,9 @@ t.test('watchers of one board ask the CMS once in a heartbeat, and each with his
   }
   const boards = createBoards({ locks, editions, model: contentModel({}) })
   const callers: Caller[] = [
-    ...Array.from({ length: 20 }, (_, n) => ({ 'x-request-id': String(n) })),
-    { authorization: 'ben' },
-    { authorization: 'ada' }
+    ...Array.from({ length: 20 }, (_, n) => newCaller({ 'x-request-id': String(n) })),
+    newCaller({ authorization: 'ben' }),
+    newCaller({ authorization: 'ada' })
   ]
   const began = performance.now()
   const watchers = await Promise.all(callers.map((caller) => boards.watch('1', caller)))
@@ -79,7 +79,7 @@ t.test('watchers of one board ask the CMS once in a heartbeat, and each with his
   isRefused = true
   t.strictSame(
     await beats(2),
-    callers.map(({ authorization }) => authorization !== 'ben'),
+    callers.map(({ headers }) => headers['authorization'] !== 'ben'),
     'who is refused ends, and nobody else'
   )
   t.equal(locks.feed.counts().watchers, 21)
@@ -104,11 +104,7 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
       })
   }
   const answers = [1, 2].map(() => Object.assign(new EventEmitter(), { destroyed: false }))
-  const callers = answers.map((answer) => {
-    const caller: Caller = {}
-    endOnHangUp(caller, answer)
-    return caller
-  })
+  const callers = answers.map((answer) => newCaller({}, { answer }))
   const boards = createBoards({ locks: { feed } as never, editions, model: contentModel({}) })
   const watchers = await Promise.all(callers.map((caller) => boards.watch('1', caller)))
   for (const { next } of watchers) t.match(await next(), [{ event: 'snapshot' }])
@@ -135,7 +131,7 @@ t.test('after a save the next heartbeat asks anew', async (t) => {
       return EDITION
     }
   }
-  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch('1', {})
+  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch('1', newCaller())
   const counts: number[] = []
   while (await watcher.next()) counts.push(reads)
   t.strictSame(counts, [2, 2, 2, 3])

@@ -9,12 +9,13 @@ import { build } from '../helper.ts'
 import { startFakeRedis } from './fixtures/fake-redis.ts'
 import { FOREIGN } from './fixtures/hostile-wire.ts'
 import { until } from './fixtures/redis-tests.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const { id } = editionsOf(newspaper()).find(({ published }) => published)!
 
 /** The mark of an account. One in 64 others has the same. */
 function markOfAccount(url: string, password: string): string {
-  return markOf(fingerprint({ authorization: JSON.stringify([url, { kind: 'session', user: 'editor', password }]) }))
+  return markOf(fingerprint(newCaller({ authorization: JSON.stringify([url, { kind: 'session', user: 'editor', password }]) })))
 }
 
 /** Wrong passwords, of which the first does whose account has another mark than the right one. */

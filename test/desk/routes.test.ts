@@ -26,6 +26,7 @@ import { en as hereEn } from '../../packages/desk/page/texts-journal-en.ts'
 import { fr as hereFr } from '../../packages/desk/page/texts-journal-fr.ts'
 import { open } from '../editions/site.ts'
 import { build } from '../helper.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const ON = { DESK: 'on' }
 const fastify = await build(t, ON)
@@ -339,8 +340,11 @@ t.test('of long texts a sample has the beginning, and that there are several lin
       return [{ resource: { ...resource } } as LoadedEdition]
     }
   })
-  const caller = {}
-  t.strictSame(await samples('1', caller), { a: [{ value: `${'x'.repeat(100)}\n` }], b: [{ value: 'y'.repeat(100), format: 'html' }] })
+  const caller = newCaller()
+  t.strictSame(await samples('1', caller), {
+    a: [{ value: `${'x'.repeat(100)}\n` }],
+    b: [{ value: 'y'.repeat(100), format: 'html' }]
+  })
   t.strictSame(asked, [['daily', 20, caller]])
   t.strictSame(
     await createSamples({
@@ -423,7 +427,12 @@ t.test('labels are given of what Drupal includes where it does not include anoth
     model: contentModel({ entityType: 'issue', references: { field_related: 'issue', field_section: 'term' } })
   }
   const load: Load = async () => ({ resource, urlOf: () => undefined })
-  t.strictSame(await createLabels(options, load)('a', {}), { labels: { b: 'B' }, published: { b: true }, images: {}, sections: {} })
+  t.strictSame(await createLabels(options, load)('a', newCaller()), {
+    labels: { b: 'B' },
+    published: { b: true },
+    images: {},
+    sections: {}
+  })
   t.strictSame(
     asked.map((query) => query.split('&')),
     [
@@ -473,7 +482,7 @@ t.test('whether something is published is looked up where the content model says
       })
     },
     async () => ({ resource, urlOf: () => undefined })
-  )('a', {})
+  )('a', newCaller())
   t.strictSame(labels.published, { b: false })
   t.match(queries[0], [
     ['include', String],
@@ -495,7 +504,7 @@ t.test('labels are what the CMS includes, and its refusal is passed on', async (
         model: contentModel({ entityType: 'issue' })
       },
       async () => ({ resource, urlOf: () => undefined })
-    )('a', {})
+    )('a', newCaller())
   const included = [
     { type: 'node--article', id: 'b' },
     { type: 'node--article', id: 'c', attributes: { title: 'C' } }
@@ -584,7 +593,7 @@ t.test(
       },
       async () => ({ resource, urlOf: () => undefined })
     )
-    const { images, sections } = await labels('i', {})
+    const { images, sections } = await labels('i', newCaller())
     t.strictSame(images, { a: 'https://cms.example/sites/default/files/a.jpg' }, 'of the origin of the CMS alone')
     t.strictSame(sections, { a: 'S'.repeat(255), b: 'S'.repeat(255), c: 'Culture', e: 'S'.repeat(255) })
     t.strictSame(
@@ -594,7 +603,7 @@ t.test(
         ['include', 'field_articles,uid,field_articles.field_media.field_image']
       ]
     )
-    await labels('i', {})
+    await labels('i', newCaller())
     t.equal(asked.length, 3, 'what Drupal does not include is remembered')
     t.match(asked[2], [asked[1]![0], ['fields[node--article]', 'title,name,display_name,status,uri,field_media,field_image,field_section']])
     t.strictSame(
@@ -637,7 +646,7 @@ t.test('a refused path is asked for again after a while', async (t) => {
   )
   for (const pause of [0, 0, 100]) {
     await new Promise((resolve) => setTimeout(resolve, pause))
-    await labels('i', {})
+    await labels('i', newCaller())
   }
   const [both, alone] = ['field_articles,field_articles.field_image', 'field_articles']
   t.strictSame(asked, [both, alone, alone, both, alone])
@@ -663,8 +672,8 @@ t.test('however many types of images and sections there are, a request names the
       urlOf: () => undefined
     })
   )
-  await labels('i', {})
-  await labels('i', {})
+  await labels('i', newCaller())
+  await labels('i', newCaller())
   t.strictSame(asked, [4, 23], 'include, those two types, and files or 20')
 })
 
@@ -780,7 +789,7 @@ t.test('a path that Drupal does not include of one bundle is left out for that o
     return { document: { data: node('brief', 'c'), included: included.slice(0, 1) } }
   })
   const all = { images: { A: 'https://cms.example/a.jpg' }, sections: { A: 'Sport', b: 'Sport', c: 'Sport' } }
-  t.strictSame(await looks(['a', 'b', 'c'], {}), all)
+  t.strictSame(await looks(['a', 'b', 'c'], newCaller()), all)
   const both = 'field_media.field_image,field_section'
   t.strictSame(asked.splice(0), [
     `/node/article ${both}`,
@@ -789,7 +798,7 @@ t.test('a path that Drupal does not include of one bundle is left out for that o
     `/node/article/c ${both}`,
     '/node/article/c field_section'
   ])
-  t.strictSame(await looks(['a', 'b', 'c'], {}), all)
+  t.strictSame(await looks(['a', 'b', 'c'], newCaller()), all)
   t.strictSame(asked.slice(0, 2), [`/node/article ${both}`, '/node/brief field_section'], 'what Drupal does not include is remembered')
   t.match(
     queries.findLast(([first]) => first === 'include=field_section'),
@@ -804,10 +813,10 @@ t.test('a path that Drupal does not include of one bundle is left out for that o
 
 t.test('of a list without image and section nothing is asked, and what Drupal does not show of a row is left out', async (t) => {
   const { asked, looks } = listLooks(() => ({}), {})
-  t.strictSame([await looks(['a'], {}), asked], [{ images: {}, sections: {} }, []])
+  t.strictSame([await looks(['a'], newCaller()), asked], [{ images: {}, sections: {} }, []])
   for (const status of [401, 403, 404]) {
     const { looks } = listLooks((path) => (path.endsWith('/a') ? { status } : {}), { section: 'field_section' })
-    t.strictSame(await looks(['a'], {}), { images: {}, sections: {} }, String(status))
+    t.strictSame(await looks(['a'], newCaller()), { images: {}, sections: {} }, String(status))
   }
   const { asked: questions, looks: without } = listLooks(
     (_path, include) =>
@@ -816,7 +825,7 @@ t.test('of a list without image and section nothing is asked, and what Drupal do
         : { status: 400, document: { errors: [{ detail: '`field_section` is not a valid relationship field name.' }] } },
     { section: 'field_section' }
   )
-  t.strictSame(await without(['a'], {}), { images: {}, sections: {} })
+  t.strictSame(await without(['a'], newCaller()), { images: {}, sections: {} })
   t.equal(questions.at(-1), '/node/article/a undefined', 'of a text nothing is to be included')
 })
 
@@ -838,7 +847,7 @@ t.test('refusals are passed on, and an answer to another question is none', asyn
     ],
     [(path) => (path.endsWith('/a') ? { document: { data: row('other') } } : {}), { code: 'CMS_INVALID_RESPONSE', message: /story a/ }]
   ]
-  for (const [answer, failure] of cases) await t.rejects(listLooks(answer).looks(['a'], {}), failure as unknown as Error)
+  for (const [answer, failure] of cases) await t.rejects(listLooks(answer).looks(['a'], newCaller()), failure as unknown as Error)
 })
 
 t.test('the covers of the sample site are pictures', async (t) => {

@@ -16,6 +16,7 @@ import { model } from './fixtures.ts'
 import { JSONAPI, startHostileCms } from './hostile-cms.ts'
 import { largeSite, uuidOf } from './large-site.ts'
 import { basic } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const MOST = 12_000_000
 const OVERLOADED = {
@@ -35,7 +36,7 @@ async function open(t: Test, { editions: count = 500, characters = LARGE_ANSWER,
   const memory = createAnswerMemory(MOST)
   const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn() {} })
   const editions = createEditions({ site, limits: editionLimits(5000, memory) })
-  await editions.search('daily', { ...list, limit: 1 }, editor())
+  await editions.search('daily', { ...list, limit: 1 }, newCaller(editor()))
   cms.behave = largeSite(count, characters, { onWrite })
   return { cms, editions, memory }
 }
@@ -119,11 +120,11 @@ t.test('all together take so much, and each no more; the first gets what other c
 t.test('a large answer is refused while others take the memory, and leaves nothing behind', async (t) => {
   const { editions, memory } = await open(t)
   const other = occupy(memory, MOST - LARGE_ANSWER)
-  for (let turn = 0; turn < 5; turn++) await t.rejects(editions.read(uuidOf(turn + 1), editor()), OVERLOADED)
-  await t.rejects(editions.search('daily', list, editor()), OVERLOADED)
+  for (let turn = 0; turn < 5; turn++) await t.rejects(editions.read(uuidOf(turn + 1), newCaller(editor())), OVERLOADED)
+  await t.rejects(editions.search('daily', list, newCaller(editor())), OVERLOADED)
   other.end()
-  await editions.read(uuidOf(1), editor())
-  await editions.search('daily', list, editor())
+  await editions.read(uuidOf(1), newCaller(editor()))
+  await editions.search('daily', list, newCaller(editor()))
   isFree(t, memory)
 })
 
@@ -135,7 +136,7 @@ t.test('an answer is refused while it comes', async (t) => {
     return 'hang'
   }
   const other = occupy(memory, MOST - 500_000)
-  await t.rejects(editions.read(uuidOf(1), editor()), OVERLOADED)
+  await t.rejects(editions.read(uuidOf(1), newCaller(editor())), OVERLOADED)
   other.end()
   isFree(t, memory)
 })
@@ -148,7 +149,7 @@ t.test('such a refusal ends no copy', async (t) => {
     .decorate('readings', new Map())
     .decorate('editions', { staleCache: createStaleCache({ seconds: 60, model }), age: () => 0 } as unknown as EditionStore)
   fastify.decorateRequest('caller').addHook('onRequest', async (request) => {
-    request.caller = {}
+    request.caller = newCaller()
   })
   await fastify.register(stale)
   const failures = [undefined, new Failure('OVERLOADED', 'full'), new Failure('CMS_UNREACHABLE', 'away', { cause: new Error('reset') })]
@@ -166,18 +167,22 @@ t.test('such a refusal ends no copy', async (t) => {
 t.test('small answers pass', async (t) => {
   const { editions, memory } = await open(t, { characters: 10 })
   occupy(memory, MOST)
-  await editions.read(uuidOf(1), editor())
+  await editions.read(uuidOf(1), newCaller(editor()))
 })
 
 t.test('the rows of a list count until it is answered; those that do not match do not', async (t) => {
   const { cms, editions, memory } = await open(t)
-  await editions.search('daily', list, editor())
-  await t.rejects(editions.search('daily', { ...list, limit: 200 }, editor()), { code: 'TOO_LARGE' })
-  t.equal((await editions.search('daily', { ...list, limit: 10, total: true }, editor())).total, 500, 'nor do those that are only counted')
+  await editions.search('daily', list, newCaller(editor()))
+  await t.rejects(editions.search('daily', { ...list, limit: 200 }, newCaller(editor())), { code: 'TOO_LARGE' })
+  t.equal(
+    (await editions.search('daily', { ...list, limit: 10, total: true }, newCaller(editor()))).total,
+    500,
+    'nor do those that are only counted'
+  )
   const other = occupy(memory, MOST - 1_000_000)
-  await t.rejects(editions.search('daily', list, editor()), OVERLOADED)
+  await t.rejects(editions.search('daily', list, newCaller(editor())), OVERLOADED)
   cms.behave = largeSite(2000, 2000)
-  t.equal((await editions.search('daily', { ...list, q: 'is in no title' }, editor())).total, 0, '40 pages of 100 KB')
+  t.equal((await editions.search('daily', { ...list, q: 'is in no title' }, newCaller(editor()))).total, 0, '40 pages of 100 KB')
   other.end()
   isFree(t, memory)
 })
@@ -185,10 +190,10 @@ t.test('the rows of a list count until it is answered; those that do not match d
 t.test('a save is refused before it is sent, never after', async (t) => {
   const { cms, editions, memory } = await open(t, { onWrite: () => other.add(MOST) })
   const other = occupy(memory, MOST)
-  await t.rejects(editions.update(uuidOf(1), { title: [{ value: 'New' }] }, editor()), OVERLOADED)
+  await t.rejects(editions.update(uuidOf(1), { title: [{ value: 'New' }] }, newCaller(editor())), OVERLOADED)
   t.notOk(cms.asked.some(({ method }) => method === 'PATCH'))
   other.free(MOST)
-  t.match((await editions.update(uuidOf(1), { title: [{ value: 'New' }] }, editor())).json, /New/)
+  t.match((await editions.update(uuidOf(1), { title: [{ value: 'New' }] }, newCaller(editor()))).json, /New/)
   other.end()
   isFree(t, memory)
 })

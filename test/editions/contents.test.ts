@@ -4,6 +4,7 @@ import { contentModel } from '#lib/editions/model.ts'
 import type { Collection } from '#lib/editions/site/catalog.ts'
 import type { Jsonapi, JsonapiAnswer } from '#lib/drupal/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const collection = (entityType: string, bundle: string): Collection => ({
   resourceType: `${entityType}--${bundle}`,
@@ -57,7 +58,7 @@ const whole: JsonapiAnswer = { status: 200, document: { data: edition, included 
 
 t.test('one request that begins now has the state of every article', async (t) => {
   const { asked, contents } = over(whole)
-  const { resource, articles } = await contents(edition, {})
+  const { resource, articles } = await contents(edition, newCaller())
   t.equal(resource, edition)
   t.strictSame(
     articles.map(({ field, id, uuid, state }) => [field, id, uuid, state]),
@@ -88,9 +89,9 @@ t.test('an edition without articles includes nothing', async (t) => {
     { status: 200, document: { data: bare } },
     { status: 200, document: { data: { type: edition.type, id: 'e' } } }
   )
-  t.strictSame((await contents(bare, {})).articles, [])
+  t.strictSame((await contents(bare, newCaller())).articles, [])
   t.strictSame(asked[0]!.query, [])
-  t.strictSame((await contents({ type: edition.type, id: 'e' }, {})).articles, [])
+  t.strictSame((await contents({ type: edition.type, id: 'e' }, newCaller())).articles, [])
 })
 
 t.test('what Drupal does not include is not seen', async (t) => {
@@ -103,12 +104,15 @@ t.test('what Drupal does not include is not seen', async (t) => {
     document: { data: edition, included: [{ type: 'node--article', id: 'a', attributes: { status: true } }] }
   })
   t.match(
-    (await contents(edition, {})).articles.map(({ state }) => state),
+    (await contents(edition, newCaller())).articles.map(({ state }) => state),
     ['published', 'hidden', 'hidden', 'gone', 'hidden', 'hidden']
   )
   t.strictSame([...asked[1]!.query!][0], ['include', 'field_articles'])
   await t.rejects(
-    over({ status: 400, document: { errors: [{ detail: '`uid` is not a valid relationship field name.' }] } }).contents(edition, {}),
+    over({ status: 400, document: { errors: [{ detail: '`uid` is not a valid relationship field name.' }] } }).contents(
+      edition,
+      newCaller()
+    ),
     { code: 'CMS_REFUSED' }
   )
 })
@@ -129,7 +133,7 @@ t.test('an article that does not tell whether it is published is neither', async
   const shown = odd.map((attributes, index): Resource => ({ type: 'node--article', id: `a${index}`, ...(attributes && { attributes }) }))
   const { contents } = over({ status: 200, document: { data: resource, included: shown } })
   t.strictSame(
-    (await contents(resource, {})).articles.map(({ state }) => state),
+    (await contents(resource, newCaller())).articles.map(({ state }) => state),
     odd.map(() => 'unknown')
   )
 })
@@ -156,20 +160,20 @@ t.test('the content model says where an article tells it, and which cannot be un
     catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as never
   })
   t.strictSame(
-    (await ofModel(resource, {})).articles.map(({ state }) => state),
+    (await ofModel(resource, newCaller())).articles.map(({ state }) => state),
     ['published', 'unpublished']
   )
   t.strictSame(
-    (await ofCore.contents(resource, {})).articles.map(({ state }) => state),
+    (await ofCore.contents(resource, newCaller())).articles.map(({ state }) => state),
     ['unknown', 'published'],
     'by the names of Drupal core'
   )
 })
 
 t.test('a refusal is told, and another edition is no answer', async (t) => {
-  await t.rejects(over({ status: 403, document: { errors: [] } }).contents(edition, {}), { code: 'CMS_FORBIDDEN' })
-  await t.rejects(over({ status: 200, document: { data: { ...edition, id: 'x' } } }).contents(edition, {}), {
+  await t.rejects(over({ status: 403, document: { errors: [] } }).contents(edition, newCaller()), { code: 'CMS_FORBIDDEN' })
+  await t.rejects(over({ status: 200, document: { data: { ...edition, id: 'x' } } }).contents(edition, newCaller()), {
     code: 'CMS_INVALID_RESPONSE'
   })
-  await t.rejects(over({ status: 200, document: { data: null } }).contents(edition, {}), { code: 'CMS_INVALID_RESPONSE' })
+  await t.rejects(over({ status: 200, document: { data: null } }).contents(edition, newCaller()), { code: 'CMS_INVALID_RESPONSE' })
 })

@@ -8,6 +8,7 @@ import { isAllVisible } from '#lib/editions/list/visibility.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, open } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const PAGE_MAX = 50
 
@@ -283,8 +284,8 @@ t.test('that nothing is hidden is believed only where Drupal says so', async (t)
       request: async ({ query = [] }: JsonapiRequest) =>
         [...query].some(([, value]) => value === 'default_langcode') ? translated : filtered
     }
-    t.equal(await isAllVisible({ cms, model }, collection, 100, 7, {}), believed, what)
+    t.equal(await isAllVisible({ cms, model }, collection, 100, 7, newCaller()), believed, what)
   }
   const refuses = { request: async () => ({ status: 403, document: { errors: [{ detail: 'no' }] } }) }
-  await t.rejects(isAllVisible({ cms: refuses, model }, collection, 100, 7, {}), { code: 'CMS_FORBIDDEN' })
+  await t.rejects(isAllVisible({ cms: refuses, model }, collection, 100, 7, newCaller()), { code: 'CMS_FORBIDDEN' })
 })

@@ -6,6 +6,7 @@ import { kindOf, ownerPath, viewOn, type Kind } from '#lib/editions/site/kinds.t
 import type { Jsonapi } from '#lib/drupal/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const ME = 'user-2'
 
@@ -278,17 +279,17 @@ t.test('filters work only for kinds of which one was seen to find what is there'
   ]
   for (const [what, shown, verdict, proven, reach, [first, again]] of cases) {
     const { filters, collections, asked, warnings } = filtersOver(shown)
-    t.equal(filters.recall(collections, {}), undefined, what)
-    t.equal(await filters.reach(collections, {}), reach, what)
+    t.equal(filters.recall(collections, newCaller()), undefined, what)
+    t.equal(await filters.reach(collections, newCaller()), reach, what)
     t.equal(asked.length, first, `${what}: requests`)
-    const findings = await filters.findings(collections, {})
+    const findings = await filters.findings(collections, newCaller())
     t.equal(findings.verdict, verdict, what)
     t.strictSame(
       ALL.filter((kind) => findings.proven.has(kind)),
       proven,
       what
     )
-    t.equal(await filters.reach(collections, {}), reach, what)
+    t.equal(await filters.reach(collections, newCaller()), reach, what)
     t.equal(asked.length, first + again, `${what}: requests of the second time`)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
@@ -305,8 +306,12 @@ t.test('filters work only for kinds of which one was seen to find what is there'
 t.test('what cannot be told apart is not known', async (t) => {
   const open = [...rows(3, false, MORE), ...rows(3, true, MORE)]
   const unseen = filtersOver({ daily: { rows: open, subset: 'published' } }, { me: undefined })
-  t.equal(await unseen.filters.reach(unseen.collections, {}), 'none')
-  t.strictSame((await unseen.filters.findings(unseen.collections, {})).missed, new Set(ALL), 'what is passed over may be of any kind')
+  t.equal(await unseen.filters.reach(unseen.collections, newCaller()), 'none')
+  t.strictSame(
+    (await unseen.filters.findings(unseen.collections, newCaller())).missed,
+    new Set(ALL),
+    'what is passed over may be of any kind'
+  )
   const site = { daily: { rows: open } }
   const cases: Array<[what: string, options: Parameters<typeof filtersOver>[1], verdict: Verdict, reach: Reach]> = [
     ['whose they are, where Drupal does not say who the caller is', { me: undefined }, 'untold', 'none'],
@@ -317,16 +322,16 @@ t.test('what cannot be told apart is not known', async (t) => {
   ]
   for (const [what, options, verdict, reach] of cases) {
     const { filters, collections, warnings } = filtersOver(site, options)
-    t.equal(await filters.reach(collections, {}), reach, what)
-    t.equal((await filters.findings(collections, {})).verdict, verdict, what)
-    t.equal(filters.recall(collections, {}), reach, what)
+    t.equal(await filters.reach(collections, newCaller()), reach, what)
+    t.equal((await filters.findings(collections, newCaller())).verdict, verdict, what)
+    t.equal(filters.recall(collections, newCaller()), reach, what)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
   const nobody = filtersOver(
     { daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } },
     { me: null }
   )
-  t.equal(await nobody.filters.reach(nobody.collections, {}), 'published')
+  t.equal(await nobody.filters.reach(nobody.collections, newCaller()), 'published')
   t.strictSame(nobody.asked, ['status,id', 'id', 'id', 'status,-drupal_internal__id'], 'there is no order by owners')
   t.match(filterAdvice('untold', 'issue'), /^The issue entities do not show some users whose they are .*keys\.owner and keys\.published/)
 })
@@ -379,44 +384,44 @@ t.test('a kind is told by all that Drupal goes by', (t) => {
 t.test('what was found out is believed for ten minutes, what was not met for one, and of each caller apart', async (t) => {
   const { filters, clock, collections, asked, shown } = filtersOver({ daily: { rows: rows(3, true, LESS), subset: 'published' } })
   const [ann, ben] = [{ authorization: 'ann' }, { authorization: 'ben' }]
-  t.equal(await filters.reach(collections, ann), 'all', 'there are no drafts')
+  t.equal(await filters.reach(collections, newCaller(ann)), 'all', 'there are no drafts')
   shown['daily']!.rows.push(row('new', false, LESS))
-  t.equal(await filters.reach(collections, ann), 'published', 'that is looked at each time')
+  t.equal(await filters.reach(collections, newCaller(ann)), 'published', 'that is looked at each time')
   clock.now = 59_999
-  t.equal((await filters.findings(collections, ann)).verdict, 'partly')
-  t.equal(filters.recall(collections, ben), undefined)
+  t.equal((await filters.findings(collections, newCaller(ann))).verdict, 'partly')
+  t.equal(filters.recall(collections, newCaller(ben)), undefined)
   clock.now = 60_000
-  t.equal((await filters.findings(collections, ann)).verdict, 'trap', 'now it is met')
-  t.equal(filters.recall(collections, ann), 'published')
+  t.equal((await filters.findings(collections, newCaller(ann))).verdict, 'trap', 'now it is met')
+  t.equal(filters.recall(collections, newCaller(ann)), 'published')
   shown['daily']!.subset = 'all'
   clock.now += 599_999
-  t.equal(filters.recall(collections, ann), 'published')
+  t.equal(filters.recall(collections, newCaller(ann)), 'published')
   clock.now += 1
-  t.equal(await filters.reach(collections, ann), 'all')
+  t.equal(await filters.reach(collections, newCaller(ann)), 'all')
   shown['daily']!.subset = 'published'
   clock.now += 59_999
-  filters.doubt(ann)
-  t.equal(filters.recall(collections, ann), 'all', 'a save does not end what is newer than a minute')
+  filters.doubt(newCaller(ann))
+  t.equal(filters.recall(collections, newCaller(ann)), 'all', 'a save does not end what is newer than a minute')
   clock.now += 1
-  filters.doubt(ben)
-  t.equal(filters.recall(collections, ann), 'all')
-  filters.doubt(ann)
-  t.equal(filters.recall(collections, ann), undefined)
+  filters.doubt(newCaller(ben))
+  t.equal(filters.recall(collections, newCaller(ann)), 'all')
+  filters.doubt(newCaller(ann))
+  t.equal(filters.recall(collections, newCaller(ann)), undefined)
   const before = asked.length
-  t.equal(await filters.reach(collections, ann), 'published')
-  filters.doubt(ann)
-  t.equal(filters.recall(collections, ann), undefined, 'and ends at once what is not complete')
+  t.equal(await filters.reach(collections, newCaller(ann)), 'published')
+  filters.doubt(newCaller(ann))
+  t.equal(filters.recall(collections, newCaller(ann)), undefined, 'and ends at once what is not complete')
   t.equal(asked.length, before + 2)
 })
 
 t.test('what is known of one bundle is known of the others', async (t) => {
   const { filters, collections, asked } = filtersOver({ daily: { rows: rows(2, false, LESS) }, special: { rows: rows(2, true, LESS) } })
   const [daily, special] = collections.map((collection) => [collection]) as [Collection[], Collection[]]
-  t.equal(await filters.reach(special, {}), 'all')
+  t.equal(await filters.reach(special, newCaller()), 'all')
   t.equal(asked.length, 3, 'a look whether there is a draft is needed')
-  await filters.reach(daily, {})
+  await filters.reach(daily, newCaller())
   const before = asked.length
-  t.equal(await filters.reach(special, {}), 'all')
+  t.equal(await filters.reach(special, newCaller()), 'all')
   t.equal(asked.length, before, 'now it is not')
 })
 
@@ -426,7 +431,7 @@ t.test('where Drupal does not sort by what tells drafts, whole lists are read', 
       { daily: { rows: rows(60, true, LESS), subset: 'published' } },
       { refuses: /^status/, keys: { published } }
     )
-    t.equal(await filters.reach(collections, {}), 'none', String(published))
+    t.equal(await filters.reach(collections, newCaller()), 'none', String(published))
     t.strictSame(
       asked.slice(0, 3),
       published === null ? ['id', 'id', '-drupal_internal__id'] : ['status,id', 'id', 'id'],
@@ -434,9 +439,9 @@ t.test('where Drupal does not sort by what tells drafts, whole lists are read', 
     )
   }
   const { filters, collections } = filtersOver({ daily: { rows: [...rows(60, false, OWN), ...rows(3, false, MORE)] } }, { refuses: /uid/ })
-  t.equal(await filters.reach(collections, {}), 'none', 'nor by owners')
+  t.equal(await filters.reach(collections, newCaller()), 'none', 'nor by owners')
   const without = filtersOver({ daily: { rows: [...rows(60, true, OWN)] } }, { keys: { published: null } })
-  t.equal(await without.filters.reach(without.collections, {}), 'none')
+  t.equal(await without.filters.reach(without.collections, newCaller()), 'none')
 })
 
 t.test('a CMS that refuses the question is no verdict', async (t) => {
@@ -446,8 +451,8 @@ t.test('a CMS that refuses the question is no verdict', async (t) => {
     model: contentModel({}),
     warn: () => {}
   })
-  await t.rejects(filters.reach([collection('daily')], {}), { code: 'CMS_FORBIDDEN' })
-  t.equal(filters.recall([collection('daily')], {}), undefined)
+  await t.rejects(filters.reach([collection('daily')], newCaller()), { code: 'CMS_FORBIDDEN' })
+  t.equal(filters.recall([collection('daily')], newCaller()), undefined)
 })
 
 t.test('whom the CMS takes the caller for is known where it says so', async (t) => {
@@ -465,6 +470,6 @@ t.test('whom the CMS takes the caller for is known where it says so', async (t) 
     const cms: Jsonapi = {
       request: async () => ({ status: 200, document: { links: { self: { href: 'http://cms/jsonapi' }, ...links }, ...document } })
     }
-    t.equal(await createCatalog({ cms, model: contentModel({}) }).me({}), me, what)
+    t.equal(await createCatalog({ cms, model: contentModel({}) }).me(newCaller()), me, what)
   }
 })

@@ -8,8 +8,9 @@ import { createHttp } from '#lib/http/client.ts'
 import { oneResource, resources } from '#lib/drupal/document.ts'
 import { model } from './fixtures.ts'
 import { basic } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
-const editor = basic('editor')
+const editor = newCaller(basic('editor'))
 const search = { limit: 5, offset: 0, total: false }
 
 /**

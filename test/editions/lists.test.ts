@@ -7,6 +7,7 @@ import { model } from './fixtures.ts'
 import { JSONAPI, openHostile } from './hostile-cms.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
 const models = variants<[name: string, content: () => CmsContent]>([
@@ -302,7 +303,7 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
   }
   const is = async (count: number, caller: Record<string, string> = {}) => {
     const before = asked
-    return [await isOwnCount(context, daily, false, count, caller), asked - before]
+    return [await isOwnCount(context, daily, false, count, newCaller(caller)), asked - before]
   }
   t.strictSame(await is(11), [false, 2], 'one more than may be seen')
   t.strictSame(
@@ -321,7 +322,7 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
   })
   const before = asked
   t.strictSame(
-    [await isOwnCount(untranslated, daily, false, 10, {}), asked - before],
+    [await isOwnCount(untranslated, daily, false, 10, newCaller()), asked - before],
     [true, 1],
     'without translations there is less to ask'
   )

@@ -9,6 +9,7 @@ import { createHttp } from '#lib/http/client.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { basic } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const id = fc.constantFrom('1', '60')
 const callers = { editor: basic('editor'), editor2: basic('editor2'), nobody: {} }
@@ -71,13 +72,13 @@ t.test('whatever was asked and changed before, an answer is that of a service th
       const service = start()
       for (const one of steps) {
         if (one.does === 'change') {
-          await (one.by === 'itself' ? service : start()).update(one.id, one.body, callers.editor)
+          await (one.by === 'itself' ? service : start()).update(one.id, one.body, newCaller(callers.editor))
           continue
         }
         const ask = (editions: Editions) =>
           one.does === 'read'
-            ? editions.read(one.id, callers[one.as])
-            : editions.search(one.bundle, { limit: one.limit, offset: 0, total: false }, callers[one.as])
+            ? editions.read(one.id, newCaller(callers[one.as]))
+            : editions.search(one.bundle, { limit: one.limit, offset: 0, total: false }, newCaller(callers[one.as]))
         assert.deepEqual(dataOf(await outcome(ask(service))), dataOf(await outcome(ask(start()))))
         compared++
       }

@@ -9,8 +9,9 @@ import { createHttp } from '#lib/http/client.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { model } from './fixtures.ts'
 import { basic } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
-const editor = basic('editor')
+const editor = newCaller(basic('editor'))
 const title = (value: string) => ({ title: [{ value }] })
 
 /** The sample site with a recorder that notes what it is told and, after each, how many writes the site had seen. */
@@ -54,7 +55,10 @@ async function open(t: Test, { refusal, fault }: { refusal?: Failure; fault?: ()
 t.test('a recorder is told of a save before it is sent, and of its outcome before the caller is', async (t) => {
   const { editions, saves, outcomes, seen } = await open(t)
   const { etag: read } = await editions.read('1', editor)
-  const { etag } = await editions.update('1', { ...title('Recorded'), status: [{ value: true }] }, editor, { uid: '7', name: 'Anna' })
+  const { etag } = await editions.update('1', { ...title('Recorded'), status: [{ value: true }] }, editor, {
+    uid: '7',
+    name: 'Anna'
+  })
   t.strictSame(seen, [
     ['intent', 0],
     ['saved', 1]
@@ -126,6 +130,8 @@ t.test('what nobody can tell is uncertain', async (t) => {
 t.test('a recorder that throws refuses the save', async (t) => {
   const { editions, writes } = await open(t, { refusal: new Failure('EDITION_BUSY', 'not now') })
   await t.rejects(editions.update('1', title('Never'), editor), { code: 'EDITION_BUSY' })
-  await t.rejects(editions.create({ type: 'daily', ...title('Never'), field_key: [{ value: 'never' }] }, editor), { code: 'EDITION_BUSY' })
+  await t.rejects(editions.create({ type: 'daily', ...title('Never'), field_key: [{ value: 'never' }] }, editor), {
+    code: 'EDITION_BUSY'
+  })
   t.equal(writes(), 0)
 })

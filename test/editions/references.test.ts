@@ -10,7 +10,7 @@ import { shapeOf } from '#lib/editions/translate/shape.ts'
 import { create, normalize, unresolvedReferences } from '#lib/editions/translate/write.ts'
 import { createJsonapi, type JsonapiAnswer, type JsonapiRequest } from '#lib/drupal/client.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
-import { callOf, inCall } from '#lib/http/calls.ts'
+import { inCall, newCaller } from '#lib/http/calls.ts'
 import { createHttp } from '#lib/http/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { model } from './fixtures.ts'
@@ -176,7 +176,7 @@ t.test('an id that another entity has since the site was set back is looked up a
   let present = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const editions = createEditions({ site: createSite({ cms: { request: (one) => present.request(one) }, model, cmsUrl, warn() {} }) })
   const create = async (key: string) =>
-    JSON.parse((await editions.create({ ...minimal(key), field_articles: [{ target_id: 4 }] }, basic('editor'))).json)
+    JSON.parse((await editions.create({ ...minimal(key), field_articles: [{ target_id: 4 }] }, newCaller(basic('editor')))).json)
   t.match(await create('a'), { field_articles: [{ target_uuid: before.uuid }] })
   present = createJsonapi({ http: other, jsonapiPath: '/jsonapi' })
   t.match(await create('b'), { field_articles: [{ target_id: 4, target_uuid: '00000000-0000-4000-8000-000000000004' }] })
@@ -203,9 +203,9 @@ t.test('what a reference field refers to is told by any edition in which it is n
       site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: { ...model, references: {} }, cmsUrl, warn() {} })
     })
     const create = async (key: string, fields: object) =>
-      JSON.parse((await editions.create({ ...minimal(key), ...fields }, basic('editor'))).json)
+      JSON.parse((await editions.create({ ...minimal(key), ...fields }, newCaller(basic('editor')))).json)
     const update = async (fields: Record<string, unknown>) =>
-      JSON.parse((await editions.update(String(dailies.at(-1)!.id), fields, basic('editor'))).json)
+      JSON.parse((await editions.update(String(dailies.at(-1)!.id), fields, newCaller(basic('editor')))).json)
     const asked = () =>
       cms.requestLines
         .splice(0)
@@ -273,7 +273,7 @@ t.test(
     })
     const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
     const resolved = async (body: Record<string, unknown>) => {
-      const resolve = await resolver(unresolvedReferences(normalize(body, model), shape, model), {})
+      const resolve = await resolver(unresolvedReferences(normalize(body, model), shape, model), newCaller())
       return create(normalize(body, model), edition.type, shape, model, resolve).relationships
     }
     t.match(await resolved({ field_role: [{ target_id: 'editor' }] }), { field_role: { data: { id: 'uuid-of-editor' } } })
@@ -342,7 +342,7 @@ t.test('where the caller may not filter, what other editions refer to is found i
     filters: { reach: async () => 'none' } as unknown as Filters,
     model
   })
-  const find = (id: string, caller = {}) =>
+  const find = (id: string, caller = newCaller()) =>
     resolver([{ field: 'field_author', delta: 0, entityType: 'user', id, isNamed: false }], caller).then(
       (resolve) => resolve({ entityType: 'user', id, field: 'field_author', delta: 0 }).id
     )
@@ -350,15 +350,15 @@ t.test('where the caller may not filter, what other editions refer to is found i
   t.strictSame(offsets, [0, 50, 100], 'no more pages than it takes')
   t.equal(await find('7'), 'u7')
   t.equal(offsets.length, 3, 'what was seen is remembered')
-  await t.rejects(find('4999', { authorization: 'x' }), { code: 'UNPROCESSABLE', message: /\(user: 4999\) does not exist/ })
+  await t.rejects(find('4999', newCaller({ authorization: 'x' })), { code: 'UNPROCESSABLE', message: /\(user: 4999\) does not exist/ })
   t.equal(offsets.length, 23, 'after twenty pages it is enough')
-  await t.rejects(find('4998', { authorization: 'x' }), { code: 'UNPROCESSABLE' })
+  await t.rejects(find('4998', newCaller({ authorization: 'x' })), { code: 'UNPROCESSABLE' })
   t.equal(offsets.length, 23, 'and within a minute they are not read again')
-  const caller = { authorization: 'y' }
+  const caller = newCaller({ authorization: 'y' })
   let allowed = 0
   await t.rejects(
     inCall(caller, { requests: 5, ms: 10_000, lookUpMs: 10_000, memory: createAnswerMemory() }, async () => {
-      const call = callOf(caller)!
+      const call = caller.budget!
       call.allow = (requests) => {
         allowed += requests
       }

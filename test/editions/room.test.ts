@@ -10,6 +10,7 @@ import type { Jsonapi } from '#lib/drupal/client.ts'
 import { Failure } from '#lib/errors.ts'
 import { model } from './fixtures.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 t.test('a URL that is refused for its length halves the room for ten minutes, down to none', async (t) => {
   let time = 0
@@ -105,8 +106,9 @@ t.test('what targets, collections and edition types are called counts, however f
     id: 'u',
     attributes: { path: { alias: `/${'x'.repeat(kib * 1024)}` }, langcode: 'en' }
   })
-  const known = () => targets.of({}).targets.get('node--a')?.size
-  const learn = (kib: number) => targets.learn(targets.of({}), [{ type: 'node--a', id: 'u' }], { included: [long(kib)] }, {})
+  const known = () => targets.of(newCaller()).targets.get('node--a')?.size
+  const learn = (kib: number) =>
+    targets.learn(targets.of(newCaller()), [{ type: 'node--a', id: 'u' }], { included: [long(kib)] }, newCaller())
   learn(1)
   t.equal(known(), 1)
   learn(26 * 1024)
@@ -140,11 +142,11 @@ t.test('collections of callers who are shown different ones are not remembered w
   const catalog = createCatalog({ cms: { request }, model })
   const caller = (index: number) => ({ authorization: `Basic ${index}` })
   for (let index = 0; index < 20; index++) {
-    t.equal((await catalog.all(caller(index))).length, 8999, 'without the one whose path is too long')
+    t.equal((await catalog.all(newCaller(caller(index)))).length, 8999, 'without the one whose path is too long')
   }
   t.equal(asked, 20)
-  await catalog.all(caller(19))
+  await catalog.all(newCaller(caller(19)))
   t.equal(asked, 20)
-  await catalog.all(caller(0))
+  await catalog.all(newCaller(caller(0)))
   t.equal(asked, 21)
 })

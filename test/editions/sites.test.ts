@@ -9,6 +9,7 @@ import type { JsonapiRequest } from '#lib/drupal/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { variants } from '../scope.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const ids = (rows: any[]) => rows.map((row) => row.id[0].value)
 
@@ -335,11 +336,15 @@ t.test('each language has its own labels of edition types', async (t) => {
     document:
       path === ''
         ? { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/fields' } } }
-        : { data: [{ type, id: 'a', attributes: { settings: { allowed_values: { daily: `Daily in ${caller['accept-language']}` } } } }] }
+        : {
+            data: [
+              { type, id: 'a', attributes: { settings: { allowed_values: { daily: `Daily in ${caller.headers['accept-language']}` } } } }
+            ]
+          }
   })
   const catalog = createCatalog({ cms: { request }, model: contentModel({}) })
   for (const language of ['de', 'en', 'de']) {
-    t.strictSame(await catalog.editionTypes({ 'accept-language': language }), [{ id: 'daily', label: `Daily in ${language}` }])
+    t.strictSame(await catalog.editionTypes(newCaller({ 'accept-language': language })), [{ id: 'daily', label: `Daily in ${language}` }])
   }
 })
 
@@ -397,19 +402,19 @@ t.test('references by integer id are found where nobody may filter them, under w
     model
   })
   const wanted = (entityType: string, id: string) => [{ field: 'field_own', delta: 0, entityType, id, isNamed: false }]
-  const resolve = await references.resolver(wanted('own', '3'), {})
+  const resolve = await references.resolver(wanted('own', '3'), newCaller())
   t.strictSame(resolve({ entityType: 'own', id: '3', field: 'field_own', delta: 0 }), { type: 'own--x', id: 'uuid-3' })
   const before = asked.length
-  await references.resolver(wanted('own', '3'), {})
+  await references.resolver(wanted('own', '3'), newCaller())
   t.equal(asked.length, before, 'once found, remembered')
-  await references.resolver(wanted('own', '4'), {})
+  await references.resolver(wanted('own', '4'), newCaller())
   for (const [entityType, id] of [
     ['own', '121'],
     ['own', 'x'],
     ['bare', '5'],
     ['nowhere', '5']
   ] as const) {
-    await t.rejects(references.resolver(wanted(entityType, id), {}), {
+    await t.rejects(references.resolver(wanted(entityType, id), newCaller()), {
       code: 'UNPROCESSABLE',
       message: new RegExp(
         `^Unprocessable Entity: validation failed\\.\nfield_own\\.0\\.target_id: The referenced entity \\(${entityType}: ${id}\\) does not exist\\.\n`
@@ -418,10 +423,13 @@ t.test('references by integer id are found where nobody may filter them, under w
   }
   for (const parameter of ['sort', 'filter'] as const) {
     refused = parameter
-    await t.rejects(references.resolver(wanted('own', '5'), {}), { code: 'CMS_FORBIDDEN' })
+    await t.rejects(references.resolver(wanted('own', '5'), newCaller()), { code: 'CMS_FORBIDDEN' })
   }
-  t.strictSame((await references.resolver([], {}))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), { type: 'own--x', id: 'u' })
-  t.strictSame((await references.resolver([], {}))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), {
+  t.strictSame((await references.resolver([], newCaller()))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), {
+    type: 'own--x',
+    id: 'u'
+  })
+  t.strictSame((await references.resolver([], newCaller()))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), {
     type: 'nowhere--nowhere',
     id: 'u'
   })

@@ -8,6 +8,7 @@ import { model } from './fixtures.ts'
 import { JSONAPI, openHostile, type Asked, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, type Known } from './site.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const [first, second] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as [Known, Known]
 const editor = basic('editor')
@@ -169,21 +170,21 @@ t.test('copies of one caller are bounded, and those of all', async (t) => {
   const copy = (payload = 'x') => ({ payload, etag: undefined, at: 0, isEdition: true })
   const [ann, ben] = [basic('ann'), basic('ben')]
   const isKept = (key: string) => copies.find(key) !== undefined
-  copies.keep('ben', copy(), 0, ben)
-  for (let index = 0; index <= 500; index++) copies.keep(`ann ${index}`, copy(), 0, ann)
-  copies.keep('ann 1', copy(), 0, ann)
+  copies.keep('ben', copy(), 0, newCaller(ben))
+  for (let index = 0; index <= 500; index++) copies.keep(`ann ${index}`, copy(), 0, newCaller(ann))
+  copies.keep('ann 1', copy(), 0, newCaller(ann))
   t.strictSame(['ben', 'ann 0', 'ann 1', 'ann 500'].map(isKept), [true, false, true, true], 'the one kept longest ago makes room')
-  copies.keep('ann 501', copy(), 0, ann)
+  copies.keep('ann 501', copy(), 0, newCaller(ann))
   t.strictSame(['ann 1', 'ann 2'].map(isKept), [true, false])
-  copies.keep('ben', copy('x'.repeat(40 * 1024 * 1024)), 0, ben)
+  copies.keep('ben', copy('x'.repeat(40 * 1024 * 1024)), 0, newCaller(ben))
   t.notOk(isKept('ben'), 'one that is too large takes the place of none')
-  copies.refuse(ben)
-  copies.keep('ben', copy(), 0, ben)
+  copies.refuse(newCaller(ben))
+  copies.keep('ben', copy(), 0, newCaller(ben))
   t.notOk(isKept('ben'), 'what was asked for before the refusal')
-  copies.keep('ben', copy(), 1, ben)
+  copies.keep('ben', copy(), 1, newCaller(ben))
   t.ok(isKept('ben'))
   clock.now = 5
-  copies.refuse(ann)
+  copies.refuse(newCaller(ann))
   t.strictSame(['ben', 'ann 1', 'ann 501'].map(isKept), [true, false, false])
 })
 
@@ -202,8 +203,10 @@ t.test('only an edition itself is taken for it: no text that mentions it, no lon
     list: `{"data":[${edition(7, 'x')},${edition(12, 'x')}]}`
   }
   for (const id of ['12', '00000000-0000-4000-8000-000000000012']) {
-    for (const [key, payload] of Object.entries(kept)) copies.keep(key, { payload, etag: undefined, at: 0, isEdition: true }, 1, {})
-    copies.refuse({}, id)
+    for (const [key, payload] of Object.entries(kept)) {
+      copies.keep(key, { payload, etag: undefined, at: 0, isEdition: true }, 1, newCaller())
+    }
+    copies.refuse(newCaller(), id)
     t.strictSame(
       Object.keys(kept).filter((key) => copies.find(key)),
       ['text', 'longer'],
@@ -218,8 +221,8 @@ t.test(
     const clock = { now: 1 }
     const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => clock.now }) })
     const [ann, ben] = [basic('ann'), basic('ben')]
-    const mark = markOf(fingerprint(ann))
-    t.not(mark, markOf(fingerprint(ben)))
+    const mark = markOf(fingerprint(newCaller(ann)))
+    t.not(mark, markOf(fingerprint(newCaller(ben))))
     const keep = () => {
       for (const [who, caller] of Object.entries({ ann, ben })) {
         for (const id of [12, 13]) {
@@ -227,7 +230,7 @@ t.test(
             `${who} ${id}`,
             { payload: JSON.stringify({ id: [{ value: id }] }), etag: undefined, at: 0, isEdition: true },
             1,
-            caller
+            newCaller(caller)
           )
         }
       }
@@ -247,9 +250,9 @@ t.test('what the CMS tells one caller of its bundles and edition types no other 
   const exposed: Record<string, string[]> = { ann: ['daily', 'special'], ben: ['daily'] }
   const cms: Jsonapi = {
     async request({ path, caller }) {
-      asked.push(`${caller['authorization']} ${path}`)
+      asked.push(`${caller.headers['authorization']} ${path}`)
       const links = Object.fromEntries(
-        exposed[caller['authorization']!]!.map((bundle) => [
+        exposed[caller.headers['authorization']!]!.map((bundle) => [
           `publisher_container--${bundle}`,
           { href: `/jsonapi/publisher_container/${bundle}` }
         ])
@@ -260,7 +263,7 @@ t.test('what the CMS tells one caller of its bundles and edition types no other 
   const clock = { now: 0 }
   const catalog = createCatalog({ cms, model, time: fakeTime({ monotonic: () => clock.now }) })
   const bundles = async (authorization: string) =>
-    (await catalog.bundles({ authorization, 'x-request-id': String(asked.length) })).map(({ id }) => id)
+    (await catalog.bundles(newCaller({ authorization, 'x-request-id': String(asked.length) }))).map(({ id }) => id)
   for (let time = 0; time < 2; time++) {
     t.strictSame(await bundles('ann'), ['daily', 'special'])
     t.strictSame(await bundles('ben'), ['daily'])
@@ -272,10 +275,10 @@ t.test('what the CMS tells one caller of its bundles and edition types no other 
   clock.now = 60_000
   t.strictSame(await bundles('ann'), ['daily'])
   t.equal(
-    await catalog.all({ authorization: 'ann' }),
+    await catalog.all(newCaller({ authorization: 'ann' })),
     await (async () => {
       await bundles('ben')
-      return catalog.all({ authorization: 'ben' })
+      return catalog.all(newCaller({ authorization: 'ben' }))
     })(),
     'the same list is in memory once'
   )

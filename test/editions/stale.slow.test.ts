@@ -17,6 +17,7 @@ import { model } from './fixtures.ts'
 import { daily, errors, individual, JSONAPI, say, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
 import { basic, editionsOf, failed, open, type Known } from './site.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const [first, second] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as Known[] as [
   Known,
@@ -289,20 +290,24 @@ t.test('an answer is as old as the oldest thing in it', async (t) => {
     time: fakeTime({ monotonic: () => clock.now })
   })
   const caller = basic('editor')
-  t.equal(catalog.age(caller), 0)
-  await catalog.editionTypes(caller)
+  t.equal(catalog.age(newCaller(caller)), 0)
+  await catalog.editionTypes(newCaller(caller))
   clock.now += 40_000
-  await catalog.editionTypes(basic('reader'))
-  t.strictSame([catalog.age(caller), catalog.age(basic('reader'))], [40_000, 0], 'what another caller was told is not made use of')
+  await catalog.editionTypes(newCaller(basic('reader')))
+  t.strictSame(
+    [catalog.age(newCaller(caller)), catalog.age(newCaller(basic('reader')))],
+    [40_000, 0],
+    'what another caller was told is not made use of'
+  )
   clock.now += 30_000
-  t.strictSame([catalog.age(caller), catalog.age(basic('reader'))], [0, 30_000], 'what is too old is asked for anew')
+  t.strictSame([catalog.age(newCaller(caller)), catalog.age(newCaller(basic('reader')))], [0, 30_000], 'what is too old is asked for anew')
 })
 
 t.test('copies are bounded in age, number and size', async (t) => {
   const clock = { now: 0 }
   const copies = createStaleCache({ seconds: 10, model, time: fakeTime({ monotonic: () => clock.now }) })
   const copy = (payload: string, at = clock.now): Copy => ({ payload, etag: undefined, at, isEdition: true })
-  copies.keep('a', copy('x'), 0, {})
+  copies.keep('a', copy('x'), 0, newCaller())
   for (const [now, age] of [
     [0, 0],
     [1, 1],
@@ -314,15 +319,15 @@ t.test('copies are bounded in age, number and size', async (t) => {
     t.equal(copies.find('a')?.age, age, `after ${now} ms`)
   }
   clock.now = 0
-  for (let index = 0; index < 5001; index++) copies.keep(`n${index}`, copy('x'), 0, basic(`caller ${index % 20}`))
+  for (let index = 0; index < 5001; index++) copies.keep(`n${index}`, copy('x'), 0, newCaller(basic(`caller ${index % 20}`)))
   t.strictSame([copies.find('n0'), copies.find('n5000')?.copy.payload], [undefined, 'x'], 'the one least asked for makes room')
   const megabytes = 'x'.repeat(10 * 1024 * 1024)
-  for (let index = 0; index < 4; index++) copies.keep(`m${index}`, copy(megabytes), 0, {})
+  for (let index = 0; index < 4; index++) copies.keep(`m${index}`, copy(megabytes), 0, newCaller())
   t.strictSame(
     [0, 1, 2, 3].map((index) => copies.find(`m${index}`) !== undefined),
     [false, true, true, true]
   )
-  copies.keep('huge', copy('x'.repeat(33 * 1024 * 1024)), 0, {})
+  copies.keep('huge', copy('x'.repeat(33 * 1024 * 1024)), 0, newCaller())
   t.equal(copies.find('huge'), undefined)
   t.ok(copies.find('m3'), 'and what does not fit at all drives nothing out')
 })
@@ -434,12 +439,12 @@ t.test('what is shared is changed by nobody', async (t) => {
   const caller = basic('editor')
   const { json, id } = await editions.create(
     { type: 'daily', title: ['T'], field_key: ['frozen'], field_articles: [{ target_id: 4, nonsense: 1 }] },
-    caller
+    newCaller(caller)
   )
-  const updated = await editions.update(id, { ...JSON.parse(json), title: [{ value: 'U' }] }, caller, { ifMatch: '*' })
+  const updated = await editions.update(id, { ...JSON.parse(json), title: [{ value: 'U' }] }, newCaller(caller), { ifMatch: '*' })
   t.equal(JSON.parse(updated.json).title[0].value, 'U')
-  t.ok((await editions.search('daily', { limit: 60, offset: 0, total: true, q: 'a' }, caller)).editions.length > 0)
-  t.ok((await editions.bundles(caller)).length > 0 && (await editions.types(caller)).length > 0)
+  t.ok((await editions.search('daily', { limit: 60, offset: 0, total: true, q: 'a' }, newCaller(caller))).editions.length > 0)
+  t.ok((await editions.bundles(newCaller(caller))).length > 0 && (await editions.types(newCaller(caller))).length > 0)
 })
 
 function deepFreeze<T>(value: T): T {

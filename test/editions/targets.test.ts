@@ -12,7 +12,7 @@ import { urlsOf } from '#lib/editions/translate/urls.ts'
 import { includeOf } from '#lib/editions/lookup/include.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
-import { inCall } from '#lib/http/calls.ts'
+import { inCall, newCaller } from '#lib/http/calls.ts'
 import { createHttp } from '#lib/http/client.ts'
 import { isObject, type Document, type Resource } from '#lib/drupal/document.ts'
 import { createDocuments } from '#lib/drupal/documents.ts'
@@ -43,11 +43,11 @@ async function openWithAliases(t: Test) {
     if (site.refuses && query.has('fields[publisher_container--daily]')) return { status: 404, document: { errors: [] } }
     const answer = await jsonapi.request(one)
     const included = answer.document.included?.map((resource) =>
-      resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource)
+      resource.type === 'user--user' ? withPath(resource, one.caller.headers['authorization']) : withAlias(resource)
     )
     const text = JSON.stringify({ ...answer.document, ...(included && { included }) })
     // What has not changed is the same object, as from lib/drupal/documents.ts.
-    return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller['authorization']}`, Buffer.from(text))! }
+    return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller.headers['authorization']}`, Buffer.from(text))! }
   }
 
   const names = new Map(
@@ -90,7 +90,7 @@ const search = { limit: 50, offset: 0, total: false }
 
 t.test('the aliases of users come along once, and are not asked for again', async (t) => {
   const { editions, site, asked } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   const { entity } = await editions.read('1', admin)
   const uid = entity['uid']![0]!['target_id']
   t.equal(author(entity), `/people/${uid}`)
@@ -112,7 +112,7 @@ t.test('the aliases of users come along once, and are not asked for again', asyn
 
 t.test('users that are not known yet cost a list one request more, whatever their number', async (t) => {
   const { editions, asked } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   const { entity } = await editions.read('1', admin)
   asked()
   const { editions: listed } = await editions.search('daily', search, admin)
@@ -133,17 +133,17 @@ t.test('users that are not known yet cost a list one request more, whatever thei
 
 t.test('what one caller was told is not shown to another', async (t) => {
   const { editions } = await openWithAliases(t)
-  const { entity } = await editions.read('1', basic('admin'))
-  const { entity: seen } = await editions.read('1', basic('reader'))
+  const { entity } = await editions.read('1', newCaller(basic('admin')))
+  const { entity: seen } = await editions.read('1', newCaller(basic('reader')))
   const uid = seen['uid']![0]!['target_id']
   t.equal(author(seen), `/user/${uid}`)
   t.equal(author(entity), `/people/${uid}`)
-  t.equal(author((await editions.read('1', { ...basic('admin'), 'accept-language': 'fr' })).entity), `/people/${uid}`)
+  t.equal(author((await editions.read('1', newCaller({ ...basic('admin'), 'accept-language': 'fr' }))).entity), `/people/${uid}`)
 })
 
 t.test('where the users cannot be asked for any more, their urls are the canonical ones', async (t) => {
   const { editions, site } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   await editions.read('1', admin)
   site.refuses = true
   const { editions: listed } = await editions.search('daily', search, admin)
@@ -152,7 +152,7 @@ t.test('where the users cannot be asked for any more, their urls are the canonic
 
 t.test('a page of a list that is asked for again includes nothing, and has the urls that were told', async (t) => {
   const { editions, site, asked } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   const first = await editions.search('daily', search, admin)
   t.match(asked().at(-1), /include=.*field_articles/)
   t.ok(
@@ -222,8 +222,8 @@ t.test('what has not changed is neither looked through nor translated again, but
   }
   const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: 'http://cms.example', warn() {} }) })
   const caller = basic('editor')
-  const list = async () => (await editions.search('daily', search, caller)).editions[0]
-  const read = async () => (await editions.read(id, caller)).json
+  const list = async () => (await editions.search('daily', search, newCaller(caller))).editions[0]
+  const read = async () => (await editions.read(id, newCaller(caller))).json
   /** The url of the article, and how often the edition was translated for it. */
   const seen = async (json: string | undefined) => [JSON.parse(json!).field_articles[0].url, translated]
 
@@ -248,13 +248,13 @@ t.test('what has not changed is neither looked through nor translated again, but
 
 t.test('what has come into a page since costs one request more', async (t) => {
   const { editions, asked } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   const { editions: daily }: { editions: any[] } = await editions.search('daily', search, admin)
   const known = new Set(articles(daily).map(({ target_id: id }) => id))
   const [newest] = daily
-  const special = (await editions.search('special', search, basic('editor'))).editions
+  const special = (await editions.search('special', search, newCaller(basic('editor')))).editions
   const other = articles(special).find(({ target_id: id }) => !known.has(id))
-  await editions.update(String(newest.id[0].value), { field_articles: [{ target_id: other.target_id }] }, basic('editor'))
+  await editions.update(String(newest.id[0].value), { field_articles: [{ target_id: other.target_id }] }, newCaller(basic('editor')))
   asked()
 
   const {
@@ -276,7 +276,7 @@ t.test('what has come into a page since costs one request more', async (t) => {
 
 t.test('an update, and what a board reads, include nothing', async (t) => {
   const { editions, asked } = await openWithAliases(t)
-  const admin = basic('admin')
+  const admin = newCaller(basic('admin'))
   const { entity } = await editions.read('1', admin)
   asked()
   const bare = await editions.bare('1', admin)
@@ -379,7 +379,7 @@ t.test('a reference to another edition has the prefix of its language, whatever 
     cmsUrl: 'http://cms.example',
     warn() {}
   })
-  const known = targets.of({})
+  const known = targets.of(newCaller())
   const edition = { type: 'publisher_container--daily', id: 'e' }
   const article = { type: 'node--article', id: 'a' }
   targets.learn(
@@ -391,7 +391,7 @@ t.test('a reference to another edition has the prefix of its language, whatever 
         { ...article, attributes: { tongue: 'de', langcode: 'en' } }
       ]
     },
-    {}
+    newCaller()
   )
   const url = (one: typeof edition, entityType: string) => known.urlOf({ ...one, meta: { drupal_internal__target_id: 3 } }, entityType)
   t.strictSame([url(edition, 'publisher_container'), url(article, 'node')], ['/en/publisher_container/3', '/en/node/3'])
@@ -443,8 +443,9 @@ async function openTranslated(t: Test, languages: Record<string, string>) {
   }
   const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn() {} }) })
   const urls = ({ json }: EditionText) => JSON.parse(json).field_articles.map(({ url }: { url: string }) => url)
-  const set = async (...ids: number[]) => urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, basic('admin')))
-  return { site, set, read: async (caller = basic('admin')) => urls(await read('60', caller)) }
+  const set = async (...ids: number[]) =>
+    urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, newCaller(basic('admin'))))
+  return { site, set, read: async (caller = basic('admin')) => urls(await read('60', newCaller(caller))) }
 }
 
 t.test('a target that is shown in a translation has the url of its original, which is asked for once a minute', async (t) => {
@@ -463,9 +464,10 @@ t.test('requests for originals count beside those that a call may make', async (
   const { set, read } = await openTranslated(t, { de: '', a: 'a', b: 'b', fr: 'fr' })
   await set(10)
   const caller = basic('editor')
-  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)), [
-    '/fr/le-port'
-  ])
+  t.strictSame(
+    await inCall(newCaller(caller), { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)),
+    ['/fr/le-port']
+  )
 })
 
 t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {
@@ -511,7 +513,7 @@ t.test('what is saved under the prefix of its own language has the urls of the l
   const { json } = await editions.update(
     '60',
     { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10 }, { target_id: 11 }] },
-    basic('admin')
+    newCaller(basic('admin'))
   )
   t.match(JSON.parse(json), {
     title: [{ value: 'Saved elsewhere' }],
@@ -529,14 +531,14 @@ t.test('targets are remembered for a minute from when the first was asked for', 
   const user = (id: string) => ({ type: 'user--user', id })
   const path = { alias: '/people/a' }
 
-  const told = memory.of(caller)
-  t.equal(memory.age(caller), 0)
-  memory.learn(told, [], {}, caller)
-  t.not(memory.of(caller), told, 'nothing was told')
+  const told = memory.of(newCaller(caller))
+  t.equal(memory.age(newCaller(caller)), 0)
+  memory.learn(told, [], {}, newCaller(caller))
+  t.not(memory.of(newCaller(caller)), told, 'nothing was told')
   now = 1100
-  memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, caller)
+  memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, newCaller(caller))
   now = 2000
-  const { targets: known } = memory.of(caller)
+  const { targets: known } = memory.of(newCaller(caller))
   t.strictSame(
     [...known.get('user--user')!],
     [
@@ -544,13 +546,13 @@ t.test('targets are remembered for a minute from when the first was asked for', 
       ['b', {}]
     ]
   )
-  memory.learn(memory.of(caller), [user('a')], {}, caller)
+  memory.learn(memory.of(newCaller(caller)), [user('a')], {}, newCaller(caller))
   t.strictSame(known.get('user--user')!.get('a'), {}, 'hidden since')
-  t.equal(memory.age(caller), 1000, 'as old as the oldest')
-  t.equal(memory.of(basic('editor')).targets.size, 0)
+  t.equal(memory.age(newCaller(caller)), 1000, 'as old as the oldest')
+  t.equal(memory.of(newCaller(basic('editor'))).targets.size, 0)
   now = 61_000
-  t.equal(memory.of(caller).targets.size, 0)
-  t.equal(memory.age(caller), 0)
+  t.equal(memory.of(newCaller(caller)).targets.size, 0)
+  t.equal(memory.age(newCaller(caller)), 0)
   t.end()
 })
 
@@ -558,22 +560,24 @@ t.test('of more targets than are remembered those of whom asked longest ago are 
   const memory = createTargetMemory({ urlsOf: () => () => undefined })
   const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
   const names = ['anna', 'ben', 'cleo']
-  for (const name of names) memory.learn(memory.of(basic(name)), many(name), {}, basic(name))
+  for (const name of names) memory.learn(memory.of(newCaller(basic(name))), many(name), {}, newCaller(basic(name)))
   t.strictSame(
-    names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size),
+    names.map((name) => memory.of(newCaller(basic(name))).targets.get('node--article')?.size),
     [undefined, 40_000, 40_000]
   )
-  memory.learn(memory.of(basic('ben')), many('of ben too '), {}, basic('ben'))
+  memory.learn(memory.of(newCaller(basic('ben'))), many('of ben too '), {}, newCaller(basic('ben')))
   t.strictSame(
-    names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size),
+    names.map((name) => memory.of(newCaller(basic(name))).targets.get('node--article')?.size),
     [undefined, 80_000, undefined],
     'what is told later counts too'
   )
-  for (let page = 0; page < 20_000; page++) memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), `/daily?${page}`)
-  t.equal(memory.of(basic('ben')).pages.size, 20_000)
-  memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), '/daily')
+  for (let page = 0; page < 20_000; page++) {
+    memory.learn(memory.of(newCaller(basic('ben'))), [], {}, newCaller(basic('ben')), `/daily?${page}`)
+  }
+  t.equal(memory.of(newCaller(basic('ben'))).pages.size, 20_000)
+  memory.learn(memory.of(newCaller(basic('ben'))), [], {}, newCaller(basic('ben')), '/daily')
   t.strictSame(
-    names.map((name) => memory.of(basic(name)).targets.size),
+    names.map((name) => memory.of(newCaller(basic(name))).targets.size),
     [0, 0, 0],
     'and so do pages'
   )

@@ -3,6 +3,7 @@ import { HIDDEN_PAGES, pagesOfUnpublished, unpublishedContext } from '#lib/editi
 import type { Resource } from '#lib/drupal/document.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const collection = {
   resourceType: 'publisher_container--daily',
@@ -35,7 +36,7 @@ function open(rows: Row[]) {
     asked = 0
     const page = pagesOfUnpublished(context, {
       collection,
-      caller: {},
+      caller: newCaller(),
       resourceOf,
       isCertain,
       read: async (query) => {

@@ -10,6 +10,7 @@ import { createHttp, type Http } from '#lib/http/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const CALLERS = 50
 
@@ -69,10 +70,10 @@ t.test('a session is opened once, however many ask for it at the same time', asy
 t.test('requests are made with the session: unpublished editions are seen and writes are accepted', async (t) => {
   const { options } = await cmsFor(t)
   const cms = createJsonapi({ ...options, account: sessionAccount(options, 'editor', 'editor') })
-  const unpublished = await cms.request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} })
+  const unpublished = await cms.request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: newCaller() })
   t.ok((unpublished.document.data as unknown[]).length > 0)
   const body = { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'a-new-key' } } }
-  t.equal((await cms.request({ method: 'POST', path: '/publisher_container/daily', body, caller: {} })).status, 201)
+  t.equal((await cms.request({ method: 'POST', path: '/publisher_container/daily', body, caller: newCaller() })).status, 201)
 })
 
 t.test('a session that has ended is opened again: after a refusal at once, else within a minute', async (t) => {
@@ -81,14 +82,14 @@ t.test('a session that has ended is opened again: after a refusal at once, else 
   const cms = createJsonapi({ ...options, account })
   const unpublished = () =>
     cms
-      .request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} })
+      .request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: newCaller() })
       .then(({ document }) => (document.data as unknown[]).length)
   const create = (key: string) =>
     cms.request({
       method: 'POST',
       path: '/publisher_container/daily',
       body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: key } } },
-      caller: {}
+      caller: newCaller()
     })
 
   await end(await account.credentials())
@@ -127,7 +128,7 @@ t.test('a refusal that is meant for a living session is passed on', async (t) =>
       method: 'POST',
       path: '/publisher_container/daily',
       body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'k' } } },
-      caller: {}
+      caller: newCaller()
     })
   t.equal((await attempt()).status, 403)
   t.equal(count(/^GET \/jsonapi /), 1, 'just opened and looked at, so it is alive')
@@ -266,10 +267,10 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
   clock.now = 271_000
   t.strictSame(await account.credentials(), { authorization: 'Bearer t2' }, 'half a minute before its end')
   const cms = createJsonapi({ ...options, account })
-  t.equal((await cms.request({ path: '/x', caller: {} })).status, 200)
+  t.equal((await cms.request({ path: '/x', caller: newCaller() })).status, 200)
   await account.renew(await account.credentials(), 401)
-  t.equal((await cms.request({ path: '/x', caller: {} })).status, 200, 't3 is refused, t4 is not')
-  t.equal((await cms.request({ path: '/forbidden', caller: {} })).status, 403)
+  t.equal((await cms.request({ path: '/x', caller: newCaller() })).status, 200, 't3 is refused, t4 is not')
+  t.equal((await cms.request({ path: '/forbidden', caller: newCaller() })).status, 403)
   t.equal(granted, 4)
 })
 
@@ -353,14 +354,14 @@ t.test('a token that does not reach Drupal is no anonymous one: nothing is sent 
     message: /its operator has to see to it$/,
     cause: { message: /token, which it takes for nobody's \(does the web server hand on Authorization, .*tried again in 60 s$/ }
   }
-  for (let time = 0; time < 3; time++) await t.rejects(cms.request({ path: '/node/article', caller: {} }), refused)
+  for (let time = 0; time < 3; time++) await t.rejects(cms.request({ path: '/node/article', caller: newCaller() }), refused)
   t.match(cmsAdvice(await account.credentials().catch((error) => error), ''), { remedy: /^have the web server hand on Authorization/ })
   t.strictSame([site.granted, site.looks], [1, 1])
   site.clock += 60_000
   await t.rejects(account.credentials(), refused)
   site.isHeeded = true
   site.clock += 60_000
-  t.match((await cms.request({ path: '/node/article', caller: {} })).document, KNOWN)
+  t.match((await cms.request({ path: '/node/article', caller: newCaller() })).document, KNOWN)
   t.strictSame([site.granted, site.looks], [3, 3], 'once Drupal sees it, it is used')
 })
 
@@ -384,7 +385,7 @@ t.test('a token that Drupal knows no more is replaced, within a minute or after 
   t.equal(await account.renew(first, 403), true, 'another request has renewed it')
   site.isHeeded = false
   site.clock += 60_000
-  await t.rejects(cms.request({ path: '/node/article', caller: {} }), { code: 'CMS_LOGIN_REFUSED' })
+  await t.rejects(cms.request({ path: '/node/article', caller: newCaller() }), { code: 'CMS_LOGIN_REFUSED' })
 })
 
 t.test('a look at a token that says nothing is made again, with the same token', async (t) => {

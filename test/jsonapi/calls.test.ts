@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { abortable, type Signal } from '#lib/http/aborter.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
-import { callOf, endOnHangUp, inCall } from '#lib/http/calls.ts'
+import { inCall, newCaller, type Caller } from '#lib/http/calls.ts'
 import { createJsonapi } from '#lib/drupal/client.ts'
 import { createSingleFlight } from '#lib/http/single-flight.ts'
 
@@ -11,18 +11,17 @@ const never = new Promise<never>(() => {})
 /** An answer that nobody has taken yet. */
 const answer = () => Object.assign(new EventEmitter(), { destroyed: false })
 /** Work that ends with its call. */
-const waiting = (caller: object) => abortable(never, callOf(caller as Record<string, string>)!.signal)
+const waiting = ({ budget }: Caller) => abortable(never, budget!.signal)
 
 t.test('a call ends when its time is over, and when its caller hangs up', async (t) => {
-  const slow = {}
+  const slow = newCaller()
   await t.rejects(
     inCall(slow, { ...LIMITS, ms: 20 }, () => waiting(slow)),
     { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms', cause: { code: 'NOT_SENT' } }
   )
 
-  const impatient = {}
   const reply = answer()
-  endOnHangUp(impatient, reply)
+  const impatient = newCaller({}, { answer: reply })
   const call = inCall(impatient, LIMITS, () => waiting(impatient))
   t.equal(reply.listenerCount('close'), 1)
   reply.emit('close')
@@ -33,9 +32,9 @@ t.test('a call ends when its time is over, and when its caller hangs up', async 
 })
 
 t.test('requests are counted, with those that are sent again, and more may be granted', async (t) => {
-  const caller = {}
+  const caller = newCaller()
   await inCall(caller, LIMITS, async () => {
-    const call = callOf(caller)!
+    const call = caller.budget!
     call.spend()
     call.retry()
     t.throws(() => call.spend(), {
@@ -52,10 +51,10 @@ t.test('requests are counted, with those that are sent again, and more may be gr
 
 t.test('a call gives its memory back, and what outlives it takes none', async (t) => {
   const memory = createAnswerMemory(100)
-  const caller = {}
+  const caller = newCaller()
   const call = await inCall(caller, { ...LIMITS, memory }, async () => {
-    callOf(caller)!.take(60)
-    return callOf(caller)!
+    caller.budget!.take(60)
+    return caller.budget!
   })
   for (const late of [call.take, call.takeOutcome, call.free]) late(60)
   const [first, other] = [memory.open(), memory.open()]
@@ -65,20 +64,20 @@ t.test('a call gives its memory back, and what outlives it takes none', async (t
 })
 
 t.test('what runs at the same time for one caller is one call; afterwards there is another', async (t) => {
-  const caller = {}
+  const caller = newCaller()
   const { promise, resolve } = Promise.withResolvers<void>()
   let first: unknown
   const whole = inCall(caller, LIMITS, async () => {
-    first = callOf(caller)
+    first = caller.budget
     await promise
   })
   await inCall(caller, LIMITS, async () => {
-    t.equal(callOf(caller), first)
+    t.equal(caller.budget, first)
   })
   resolve()
   await whole
   await inCall(caller, LIMITS, async () => {
-    t.not(callOf(caller), first)
+    t.not(caller.budget, first)
   })
 })
 
@@ -89,7 +88,7 @@ t.test('who has gone before waits for nothing', async (t) => {
 })
 
 t.test('what fails leaves nothing behind', async (t) => {
-  const caller = {}
+  const caller = newCaller()
   let rest: Promise<unknown> = never
   const reason = new Error('the first')
   await t.rejects(
@@ -103,11 +102,10 @@ t.test('what fails leaves nothing behind', async (t) => {
 })
 
 t.test('after a write reads have a time of their own, caller or not', async (t) => {
-  const caller = {}
   const reply = answer()
-  endOnHangUp(caller, reply)
+  const caller = newCaller({}, { answer: reply })
   await inCall(caller, { ...LIMITS, lookUpMs: 20 }, async () => {
-    const call = callOf(caller)!
+    const call = caller.budget!
     t.equal(call.signal, call.waiting)
     reply.emit('close')
     t.ok(call.signal.aborted)
@@ -155,7 +153,7 @@ t.test('shared work goes on while one waits for it, and is aborted when nobody d
 })
 
 t.test('a request that is made again with renewed credentials counts twice', async (t) => {
-  const caller = {}
+  const caller = newCaller()
   let statuses = [401, 200]
   const { request } = createJsonapi({
     http: {

@@ -5,7 +5,7 @@ import { isUncertain } from '#lib/editions/save/outcome.ts'
 import { basicAccount, sessionAccount } from '#lib/drupal/accounts.ts'
 import { changeLine, createBreaker, type BreakerOptions, type BreakerScope } from '#lib/http/breaker.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
-import { endOnHangUp, inCall, type Caller } from '#lib/http/calls.ts'
+import { inCall, newCaller } from '#lib/http/calls.ts'
 import { createJsonapi, type JsonapiRequest } from '#lib/drupal/client.ts'
 import { createHttp, isDown } from '#lib/http/client.ts'
 import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
@@ -21,15 +21,14 @@ async function clientFor(t: Test, options: BreakerOptions & { timeoutMs?: number
   const breaker = createBreaker(options)
   const http = createHttp({ url: cms.url, timeoutMs: options.timeoutMs ?? 5000, breaker })
   t.teardown(() => http.close())
-  const cookies: Array<[Caller, string[]]> = []
-  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', onRenewal: (...given) => cookies.push(given) })
-  const ask = (request: Partial<JsonapiRequest> = {}) => jsonapi.request({ path: '', caller: {}, ...request })
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const ask = (request: Partial<JsonapiRequest> = {}) => jsonapi.request({ path: '', caller: newCaller(), ...request })
   const outcome = (request: Partial<JsonapiRequest> = {}) =>
     ask(request).then(
       ({ status }) => String(status),
       (error) => error.code as string
     )
-  return { cms, script, breaker, http, ask, outcome, cookies }
+  return { cms, script, breaker, http, ask, outcome }
 }
 
 const answers =
@@ -106,7 +105,7 @@ t.test('cache tags of 24 KiB and more are taken, up to 64 KiB of header fields',
 
 t.test('a read that is sent twice counts twice', async (t) => {
   const { script, outcome } = await clientFor(t)
-  const caller = {}
+  const caller = newCaller()
   script.push(resets)
   t.strictSame(
     await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }, async () => [
@@ -119,8 +118,7 @@ t.test('a read that is sent twice counts twice', async (t) => {
 
 t.test('a write of a caller who has hung up is not sent', async (t) => {
   const { cms, outcome } = await clientFor(t)
-  const caller = {}
-  endOnHangUp(caller, Object.assign(new EventEmitter(), { destroyed: true }))
+  const caller = newCaller({}, { answer: Object.assign(new EventEmitter(), { destroyed: true }) })
   const limits = { requests: 1, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }
   t.equal(await inCall(caller, limits, () => outcome({ ...POST, caller })), 'CALLER_GONE')
   t.strictSame(cms.lines, [])
@@ -172,12 +170,12 @@ t.test('a write that no connection is free for in time is not sent later', async
   const http = createHttp({ url: deaf.url, timeoutMs: 300 })
   t.teardown(() => http.close())
   const { request } = createJsonapi({ http, jsonapiPath: '/jsonapi' })
-  const write = request({ ...POST, path: '', caller: {} })
+  const write = request({ ...POST, path: '', caller: newCaller() })
   await t.rejects(write, { code: 'CMS_TIMEOUT', message: 'No connection to the CMS was free within 300 ms' })
   t.equal(await write.catch(isUncertain), false, 'it is known not to have been saved')
   deaf.wake()
   while (
-    await request({ path: '', caller: {} }).then(
+    await request({ path: '', caller: newCaller() }).then(
       () => false,
       () => true
     )
@@ -353,27 +351,29 @@ t.test('writes that fail are counted, whatever reads come between them', async (
 t.test('the same read by the same caller at the same time is one request', async (t) => {
   const { cms, ask, outcome, script } = await clientFor(t)
   const caller = { authorization: 'Basic a', cookie: 'c', 'accept-language': 'de', 'x-request-id': '1', 'x-csrf-token': 't' }
-  const same = await Promise.all(['1', '2', '3'].map((id) => ask({ caller: { ...caller, 'x-request-id': id, 'x-csrf-token': id } })))
+  const same = await Promise.all(
+    ['1', '2', '3'].map((id) => ask({ caller: newCaller({ ...caller, 'x-request-id': id, 'x-csrf-token': id }) }))
+  )
   t.equal(cms.lines.splice(0).length, 1, 'request id and token do not matter to a read')
   t.ok(same.every((answer) => answer === same[0]))
-  await ask({ caller })
+  await ask({ caller: newCaller(caller) })
   t.equal(cms.lines.splice(0).length, 1, 'afterwards it is another one')
 
   const others: Array<Partial<JsonapiRequest>> = [
-    { caller },
-    { caller: { ...caller, authorization: 'Basic b' } },
-    { caller: { ...caller, cookie: 'd' } },
-    { caller: { ...caller, 'accept-language': 'en' } },
-    { caller: {} },
-    { caller: { authorization: 'c' } },
-    { caller: { cookie: 'c' } },
-    { caller: { 'accept-language': 'c' } },
-    { caller, path: '/x' },
-    { caller, query: [['a', 'b']] }
+    { caller: newCaller(caller) },
+    { caller: newCaller({ ...caller, authorization: 'Basic b' }) },
+    { caller: newCaller({ ...caller, cookie: 'd' }) },
+    { caller: newCaller({ ...caller, 'accept-language': 'en' }) },
+    { caller: newCaller() },
+    { caller: newCaller({ authorization: 'c' }) },
+    { caller: newCaller({ cookie: 'c' }) },
+    { caller: newCaller({ 'accept-language': 'c' }) },
+    { caller: newCaller(caller), path: '/x' },
+    { caller: newCaller(caller), query: [['a', 'b']] }
   ]
   await Promise.all(others.map((request) => ask(request)))
   t.equal(cms.lines.splice(0).length, others.length, 'anything else does')
-  await Promise.all([POST, POST, POST].map((request) => ask({ caller, ...request })))
+  await Promise.all([POST, POST, POST].map((request) => ask({ caller: newCaller(caller), ...request })))
   t.equal(cms.lines.splice(0).length, 3, 'writes are each their own')
 
   const slow: Script = (response) => {
@@ -408,8 +408,8 @@ t.test('what is read again and has not changed is one document', async (t) => {
   const known = await documentOf(monday)
   t.equal(await documentOf(monday), known)
   const others: Array<Partial<JsonapiRequest>> = [
-    { caller: { authorization: 'Basic b' } },
-    { caller: { 'accept-language': 'de' } },
+    { caller: newCaller({ authorization: 'Basic b' }) },
+    { caller: newCaller({ 'accept-language': 'de' }) },
     { path: '/x' },
     { query: [['a', 'b']] },
     POST
@@ -422,7 +422,9 @@ t.test('what is read again and has not changed is one document', async (t) => {
 })
 
 t.test('a session cookie goes to each caller who came with one, and no other cookie', async (t) => {
-  const { ask, script, cookies } = await clientFor(t)
+  const { ask, script } = await clientFor(t)
+  const renewed: Array<[headers: object, cookies: string[]]> = []
+  const callerWith = (headers: Record<string, string>) => newCaller(headers, { onRenewal: (cookies) => renewed.push([headers, cookies]) })
   const session = ['SESS0123abcd=new; path=/; domain=.example.org; HttpOnly; SameSite=Lax', 'SSESS0123abcd=new; path=/; secure']
   // The last three are deletions: by then the browser may have another session under the same name.
   const others = [
@@ -440,26 +442,26 @@ t.test('a session cookie goes to each caller who came with one, and no other coo
     (response) => {
       response.writeHead(status, { ...JSONAPI, 'set-cookie': [...session, ...others] }).end('{"data":[],"errors":[]}')
     }
-  const callers = [{ cookie: 'SESS1=a' }, { cookie: 'SESS1=a', 'x-request-id': '2' }]
+  const callers: Array<Record<string, string>> = [{ cookie: 'SESS1=a' }, { cookie: 'SESS1=a', 'x-request-id': '2' }]
   script.push(sets(200))
-  await Promise.all(callers.map((caller) => ask({ caller })))
+  await Promise.all(callers.map((caller) => ask({ caller: callerWith(caller) })))
   t.strictSame(
-    cookies.splice(0),
+    renewed.splice(0),
     callers.map((caller) => [caller, session]),
     'also where they shared a request'
   )
   script.push(sets(403))
-  await ask({ caller: callers[0]!, ...POST })
-  t.strictSame(cookies.splice(0), [[callers[0], session]], 'also with a refusal')
+  await ask({ caller: callerWith(callers[0]!), ...POST })
+  t.strictSame(renewed.splice(0), [[callers[0], session]], 'also with a refusal')
   for (const caller of [{}, { authorization: 'Basic x' }, { cookie: 'consent=yes' }]) {
     script.push(sets(200))
-    await ask({ caller })
+    await ask({ caller: callerWith(caller) })
   }
   script.push((response) => {
     response.writeHead(200, { ...JSONAPI, 'set-cookie': others }).end('{"data":[]}')
   })
-  await ask({ caller: callers[0]! })
-  t.strictSame(cookies, [])
+  await ask({ caller: callerWith(callers[0]!) })
+  t.strictSame(renewed, [])
 })
 
 t.test('Retry-After is handed on where it is one, and several challenges are', async (t) => {

@@ -8,6 +8,7 @@ import { createJsonapi } from '#lib/drupal/client.ts'
 import { errorAsLogged } from '../../config/fastify.ts'
 import { raw, startRawServer, type Pieces } from '../fixtures/raw-server.ts'
 import { buildLogged } from '../helper.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const HTML = { 'content-type': 'text/html; charset=UTF-8' }
 const JSONAPI = { 'content-type': 'application/vnd.api+json' }
@@ -20,7 +21,8 @@ async function clientFor(t: Test, answer: Pieces) {
   const http = createHttp({ url: cms.url, timeoutMs: 5000 })
   t.teardown(() => http.close())
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
-  const ask = (write = false) => jsonapi.request({ path: '', caller: BASIC, ...(write && { method: 'POST' as const, body: { data: {} } }) })
+  const ask = (write = false) =>
+    jsonapi.request({ path: '', caller: newCaller(BASIC), ...(write && { method: 'POST' as const, body: { data: {} } }) })
   const failure = () =>
     ask().then(
       () => {

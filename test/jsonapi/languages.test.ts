@@ -4,6 +4,7 @@ import { createJsonapi } from '#lib/drupal/client.ts'
 import type { ErrorObject } from '#lib/drupal/document.ts'
 import { createLanguages, otherLanguages } from '#lib/drupal/languages.ts'
 import { errors, JSONAPI, say, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const refused = errors(
   405,
@@ -27,7 +28,7 @@ async function openSite(t: Test, underPrefix: Script, languages?: Record<string,
   }
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', ...(languages && { languages }) })
   const change = (language?: string) =>
-    jsonapi.request({ method: 'PATCH', path: '/x', body: { data: {} }, query: [['a', 'b']], caller: {}, language })
+    jsonapi.request({ method: 'PATCH', path: '/x', body: { data: {} }, query: [['a', 'b']], caller: newCaller(), language })
   return { paths, change }
 }
 

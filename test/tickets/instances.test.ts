@@ -14,6 +14,7 @@ import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
 import { fakeTime } from '../fixtures/time.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
@@ -134,8 +135,8 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
   const [one, other] = [instance(), instance()]
   const insert = (article: number) => ({ operations: [{ op: 'insert' as const, article: { target_id: article }, at: 'end' as const }] })
   const [editor, editor2] = [basic('editor'), basic('editor2')]
-  await one.arrange(String(id), insert(101), editor)
-  await other.arrange(String(id), insert(102), editor2)
+  await one.arrange(String(id), insert(101), newCaller(editor))
+  await other.arrange(String(id), insert(102), newCaller(editor2))
 
   const [hasRead, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   cms.behave = async ({ method, path }, honest) => {
@@ -146,16 +147,16 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
     await mayAnswer.promise
     return answer
   }
-  const slowRead = one.bare(uuid, editor)
+  const slowRead = one.bare(uuid, newCaller(editor))
   await hasRead.promise
-  await other.arrange(String(id), insert(103), editor2)
+  await other.arrange(String(id), insert(103), newCaller(editor2))
   // From here on the save counts as one that every look must have seen.
   clock.now += 2001
-  const arranged = one.arrange(String(id), insert(104), editor)
+  const arranged = one.arrange(String(id), insert(104), newCaller(editor))
   await Promise.race([arranged, sleep(2000)])
   mayAnswer.resolve()
   await Promise.all([arranged, slowRead])
-  const { field_articles: articles } = await one.bare(uuid, editor)
+  const { field_articles: articles } = await one.bare(uuid, newCaller(editor))
   t.strictSame(
     articles!.slice(-4).map(({ target_id: article }) => article),
     [101, 102, 103, 104]

@@ -1,5 +1,5 @@
 import { Failure, texts } from '../../errors.ts'
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import {
   identifiers,
   resources as resourcesIn,
@@ -76,7 +76,7 @@ export async function findPlacements(
     const holders = collections.flatMap((collection) =>
       model.fields.articles.map((field) => ({ collection, field }))
     )
-    callOf(caller)?.allow(holders.length * PLACED_PAGES)
+    caller.budget?.allow(holders.length * PLACED_PAGES)
     await Promise.all(
       holders.map((holder) => findHolders(context, holder, rows, placements, reach, caller))
     )

@@ -1,4 +1,4 @@
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName } from '../model.ts'
 import type { Site } from '../site/site.ts'
@@ -82,7 +82,7 @@ export async function searchEditions(
   const { type, limit, offset, total: _total, isCertain: _isCertain, ...narrowing } = search
   refuseUnanswerable(narrowing, model)
   const { collections, types } = await listScope(site, bundle, type, caller)
-  callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
+  caller.budget?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
   const selection = { ...narrowing, types }
   const listing = await findRows(context, {
     search,

@@ -1,6 +1,6 @@
 import type { Failure } from '../../errors.ts'
 import { LARGE_ANSWER } from '../../http/answer-memory.ts'
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName, publicNames, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
@@ -87,7 +87,7 @@ function freeUnwanted(
 ): void {
   if (bytes < LARGE_ANSWER) return
   const wanted = purpose === 'count' ? 0 : rows.filter(isWanted).length
-  callOf(caller)?.free(bytes - Math.ceil((bytes * wanted) / Math.max(1, rows.length)))
+  caller.budget?.free(bytes - Math.ceil((bytes * wanted) / Math.max(1, rows.length)))
 }
 
 /**

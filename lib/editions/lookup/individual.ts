@@ -1,6 +1,6 @@
 import { isSameUuid, primaryData, type Resource } from '../../drupal/document.ts'
 import { Failure } from '../../errors.ts'
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import { splitType } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import { isDefault } from '../site/revisions.ts'
@@ -47,7 +47,7 @@ async function newestRevision(
   const revision = revisions.newerThan(edition.resource)
   if (revision === undefined) return edition
   const { id: uuid } = edition.resource
-  callOf(question.caller)?.allow(1)
+  question.caller.budget?.allow(1)
   const newest = await askIndividual(
     context,
     { uuid },

@@ -1,5 +1,4 @@
 import { primaryData, type Document, type Resource } from '../../drupal/document.ts'
-import { callOf } from '../../http/calls.ts'
 import {
   namesWithUnknownTargets,
   referencesIn,
@@ -99,7 +98,7 @@ export async function learnOriginals(
     const { type: resourceType } = editions[0]!
     const names = new Set(translations.map(({ relationship }) => relationship))
     const include = await includeTargets(context, question, resourceType, names)
-    callOf(question.caller)?.allow(1)
+    question.caller.budget?.allow(1)
     const document = await askTargets(context, question, resourceType, include, language).catch(
       () => ({})
     )

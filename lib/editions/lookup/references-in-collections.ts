@@ -1,5 +1,5 @@
 import { resources, scalarText, type Resource } from '../../drupal/document.ts'
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import type { Collection } from '../site/catalog.ts'
 import { refusal } from '../translate/failures.ts'
 import { idQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
@@ -42,7 +42,7 @@ export async function lookUpInCollections(
     (id) => /^\d+$/.test(id) && !identifierCache.get(referenceKey(entityType, id))
   )
   if (missing.length === 0 || (await filters.reach(collections, caller)) === 'all') return
-  callOf(caller)?.allow(missing.length * collections.length * LOOKS)
+  caller.budget?.allow(missing.length * collections.length * LOOKS)
   await Promise.all(
     missing.flatMap((id) =>
       collections.map((collection) => lookUpByScan(context, lookup, collection, id))

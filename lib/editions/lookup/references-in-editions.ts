@@ -1,6 +1,6 @@
 import { fingerprint } from '../../drupal/credentials.ts'
 import { identifiers, resources, scalarText } from '../../drupal/document.ts'
-import { callOf, type Caller } from '../../http/calls.ts'
+import type { Caller } from '../../http/calls.ts'
 import { publicName, splitType } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { idQuery, pageQuery, PAGE_MAX, type Parameters } from '../translate/query.ts'
@@ -33,7 +33,7 @@ export async function lookUpInEditions(
   if ((await filters.reach(collections, caller)) === 'all') return
   const scan = `${field}:${fingerprint(caller)}`
   if (scans.has(scan)) return
-  callOf(caller)?.allow(collections.length * SCANNED)
+  caller.budget?.allow(collections.length * SCANNED)
   await Promise.all(
     collections.map((collection) => scanEditions(context, collection, name, new Set(ids), caller))
   )

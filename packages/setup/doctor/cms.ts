@@ -20,6 +20,7 @@ import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'
 import { checkModel } from './model.ts'
+import { newCaller } from '../../../lib/http/calls.ts'
 
 export interface CmsToCheck {
   http: Http
@@ -47,14 +48,17 @@ export async function* checkCms({
   const anonymous = createJsonapi(at)
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield entryPointDiagnosis(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
+    yield entryPointDiagnosis(
+      await anonymous.request({ path: '', caller: newCaller() }),
+      url + jsonapiPath
+    )
     const login = account && { account: loggedInOnce(account) }
     const cms = login ? createJsonapi({ ...at, ...login }) : anonymous
     const catalog = createCatalog({ cms, model })
-    const name = account ? yield* identity(cms, () => catalog.all({})) : 'anonymous'
+    const name = account ? yield* identity(cms, () => catalog.all(newCaller())) : 'anonymous'
     if (!account) yield unchecked('CMS account', ANONYMOUS)
     const visitor = { cms, catalog, name, isAnonymous: account === undefined }
-    const collections = await catalog.editions({})
+    const collections = await catalog.editions(newCaller())
     yield ok(
       `editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`
     )
@@ -110,7 +114,7 @@ export async function* identity(
   cms: Jsonapi,
   collections: () => Promise<Collection[]>
 ): AsyncGenerator<Diagnosis, string> {
-  const entry = await cms.request({ path: '', caller: {} })
+  const entry = await cms.request({ path: '', caller: newCaller() })
   if (entry.status >= 400) throw refusal(entry)
   const me = userIn(entry.document)?.id
   if (typeof me !== 'string') {
@@ -122,7 +126,8 @@ export async function* identity(
   }
   const users = (await collections()).find(({ entityType }) => entityType === 'user')
   const answer =
-    users && (await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} }))
+    users &&
+    (await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: newCaller() }))
   const user = answer && oneResource(answer.document)
   const name = String(user?.attributes?.display_name ?? user?.attributes?.name ?? me)
   yield ok(`CMS account: Drupal takes it for the user ${name}`)
@@ -152,7 +157,7 @@ async function* writes(
 ): AsyncGenerator<Diagnosis> {
   const answers = await Promise.all(
     collections.map(async ({ path, bundle }) => {
-      const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
+      const answer = await cms.request({ method: 'POST', path, body: {}, caller: newCaller() })
       return { bundle, status: answer.status, failure: refusal(answer) }
     })
   )

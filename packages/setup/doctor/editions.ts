@@ -9,6 +9,7 @@ import { isContentEntity, type Shape } from '../../../lib/editions/translate/sha
 import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
 import type { Jsonapi } from '../../../lib/drupal/client.ts'
 import { isObject, resources, type Document, type Resource } from '../../../lib/drupal/document.ts'
+import { newCaller } from '../../../lib/http/calls.ts'
 
 /** Whom the CMS takes the doctor for, and how it asks. */
 export interface Visitor {
@@ -52,7 +53,11 @@ async function firstPage(
   { path }: Collection,
   model: ContentModel
 ): Promise<Document> {
-  const answer = await cms.request({ path, query: pageQuery(0, PAGE_MAX, model), caller: {} })
+  const answer = await cms.request({
+    path,
+    query: pageQuery(0, PAGE_MAX, model),
+    caller: newCaller()
+  })
   if (answer.status >= 400) throw refusal(answer)
   return answer.document
 }
@@ -161,7 +166,7 @@ async function filters(
     catalog,
     model,
     warn: () => {}
-  }).findings(collections, {})
+  }).findings(collections, newCaller())
   const advice = String(filterAdvice(verdict, model.entityType))
   const textOf = (kinds: Kind[]) => kinds.join(', ') || 'none'
   const found = textOf(KINDS.filter((kind) => proven.has(kind)))
@@ -208,7 +213,7 @@ async function typeLabels(visitor: Visitor, model: ContentModel): Promise<Diagno
   const storages = await readConfiguration(visitor, 'field_storage_config', [
     ['filter[drupal_internal__id]', `${entityType}.${editionType}`]
   ])
-  const types = storages.length > 0 ? await visitor.catalog.editionTypes({}) : []
+  const types = storages.length > 0 ? await visitor.catalog.editionTypes(newCaller()) : []
   return labelDiagnosis(
     'labels of edition types',
     types.map(({ label }) => label),
@@ -236,10 +241,14 @@ async function readConfiguration(
   entityType: string,
   query: Array<[string, string]>
 ): Promise<Array<NonNullable<Resource['attributes']>>> {
-  const collection = (await catalog.all({})).find(
+  const collection = (await catalog.all(newCaller())).find(
     (collection) => collection.entityType === entityType
   )
   if (!collection) return []
-  const { status, document } = await cms.request({ path: collection.path, query, caller: {} })
+  const { status, document } = await cms.request({
+    path: collection.path,
+    query,
+    caller: newCaller()
+  })
   return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
 }

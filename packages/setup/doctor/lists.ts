@@ -12,6 +12,7 @@ import {
   type Resource
 } from '../../../lib/drupal/document.ts'
 import type { Visitor } from './editions.ts'
+import { newCaller } from '../../../lib/http/calls.ts'
 
 /** How many lists with images or sections are checked. */
 const LISTS = 20
@@ -36,7 +37,7 @@ export async function* checkLists(
     const looks = Object.entries({ image, section }).flatMap(([member, path]) =>
       path === undefined ? [] : [{ member, path } as NamedField]
     )
-    const collections = (await visitor.catalog.all({})).filter(
+    const collections = (await visitor.catalog.all(newCaller())).filter(
       (collection) =>
         collection.entityType === entityType && bundles?.includes(collection.bundle) !== false
     )
@@ -90,7 +91,7 @@ async function examine(
 ): Promise<Diagnosis> {
   const page: [string, string] = ['page[limit]', String(PAGE_MAX)]
   const request = (query: Array<[string, string]>) =>
-    cms.request({ path: address, query: [...query, page], caller: {} })
+    cms.request({ path: address, query: [...query, page], caller: newCaller() })
   const withTargets = await request([['include', path]])
   const isRefused = notIncludable(withTargets) !== undefined
   const answer = isRefused ? await request([]) : withTargets

@@ -14,6 +14,7 @@ import {
 } from '../../../lib/drupal/document.ts'
 import { refusal } from '../../../lib/editions/translate/failures.ts'
 import { PAGE_MAX } from '../../../lib/editions/translate/query.ts'
+import { newCaller } from '../../../lib/http/calls.ts'
 
 /** How a survey asks a site. It reads only. */
 export interface Ask {
@@ -86,7 +87,7 @@ export function createAsk({ http, jsonapiPath, account }: AskOptions): Ask {
           ['page[limit]', String(PAGE_MAX)],
           ['page[offset]', String(page * PAGE_MAX)]
         ],
-        caller: {}
+        caller: newCaller()
       })
       if (answer.status >= 400) {
         return {
@@ -112,13 +113,13 @@ export function createAsk({ http, jsonapiPath, account }: AskOptions): Ask {
     const { status } = await cms.request({
       path,
       query: [...query, ['page[limit]', '1']],
-      caller: {}
+      caller: newCaller()
     })
     return status < 400
   }
 
   async function one(path: string): Promise<Resource | undefined> {
-    const { document } = await cms.request({ path, caller: {} })
+    const { document } = await cms.request({ path, caller: newCaller() })
     return oneResource(document)
   }
 

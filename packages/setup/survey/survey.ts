@@ -23,6 +23,7 @@ import {
   withoutPrefix
 } from './places.ts'
 import { timeZoneMember } from './time-zone.ts'
+import { newCaller } from '../../../lib/http/calls.ts'
 
 /** What a site shows of its content model to one account. */
 export interface Survey {
@@ -43,7 +44,7 @@ const DEFAULTS = contentModel({})
 
 /** Every collection of a site, under the names that Drupal gives entity types; those of renamed resource types come from their paths. */
 export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
-  return (await createCatalog({ cms, model: DEFAULTS }).all({})).map((collection) => {
+  return (await createCatalog({ cms, model: DEFAULTS }).all(newCaller())).map((collection) => {
     const [entityType, bundle, ...rest] = collection.path.slice(1).split('/')
     return collection.resourceType.includes('--') || !bundle || rest.length > 0
       ? collection

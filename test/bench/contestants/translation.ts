@@ -12,6 +12,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { isDocument, type Document } from '#lib/drupal/document.ts'
 import { basic, enlarged } from '../../editions/site.ts'
 import { serveTasks } from '../tasks.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 // Takes the same page of 50 editions apart in several ways, in this process.
 
@@ -25,7 +26,7 @@ const drupal = createCms({ content: enlarged(newspaper(), 8) })
 const cmsUrl = await drupal.listen()
 const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
 const live = createJsonapi({ http, jsonapiPath: '/jsonapi' })
-const caller = basic('editor')
+const caller = newCaller(basic('editor'))
 
 /** What is answered from then on, and what was answered last with included resources. */
 let page: Document | undefined

@@ -17,6 +17,7 @@ import { basic, enlarged } from '../../editions/site.ts'
 import { comparisonOf } from '../compare.ts'
 import { curvesOf, type Curve } from '../curves.ts'
 import type { Suite } from '../suite.ts'
+import { newCaller } from '#lib/http/calls.ts'
 
 const OFFSETS = [0, 250, 500, 1000, 2500, 5000, 10_000]
 const EDITIONS = 16_000
@@ -49,7 +50,7 @@ async function withCms<T>(editions: number, work: (ask: Ask, cms: Cms) => Promis
 async function byOffset(): Promise<Curve> {
   return withCms(EDITIONS, async (ask) => {
     const page = (offset: number, as: string) =>
-      ask(as, (editions, caller) => editions.search('publisher_container', { limit: 20, offset, total: false }, caller))
+      ask(as, (editions, caller) => editions.search('publisher_container', { limit: 20, offset, total: false }, newCaller(caller)))
     const series: Curve['series'] = { 'a caller who sees everything': [], 'a caller from whom editions are hidden': [] }
     for (const as of ['editor', 'reader']) await page(0, as)
     for (const offset of OFFSETS) {
@@ -98,7 +99,7 @@ async function byBundles(): Promise<Curve> {
 async function byLimit(): Promise<Curve> {
   return withCms(1200, async (ask) => {
     const page = (limit: number) =>
-      ask('editor', (editions, caller) => editions.search('publisher_container', { limit, offset: 0, total: false }, caller))
+      ask('editor', (editions, caller) => editions.search('publisher_container', { limit, offset: 0, total: false }, newCaller(caller)))
     await page(1)
     const points: Array<[number, number]> = []
     for (const limit of [20, 50, 100, 200, 300, 400, 500]) points.push([limit, await page(limit)])
@@ -122,7 +123,7 @@ async function byReferences(): Promise<Curve> {
         ask('admin', (editions, caller) =>
           editions.create(
             { type: 'daily', title: [{ value: 'T' }], field_key: [{ value: `growth-${key++}` }], field_articles: references },
-            caller
+            newCaller(caller)
           )
         )
       await create([])
