@@ -72,7 +72,7 @@ export function createTracing({
       .merge(resourceFromAttributes({ 'service.name': serviceName })),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: saying(
+        exporter: warningOfFailure(
           new OTLPTraceExporter({ url, headers: parseKeyPairsIntoRecord(headers) }),
           warn
         )
@@ -142,7 +142,7 @@ export function createTracing({
 const SUCCEEDED = new Set(['ok', 'condition', '2xx', '3xx'])
 
 /** An exporter that says when it begins to fail; OpenTelemetry's own keeps silent. */
-function saying(exporter: SpanExporter, warn: (error: Error) => void): SpanExporter {
+function warningOfFailure(exporter: SpanExporter, warn: (error: Error) => void): SpanExporter {
   let hasFailed = false
   return {
     export(spans, callback) {

@@ -51,7 +51,7 @@ export function createFeed({
   return {
     watch: (targets: Entity[], options?: WatchOptions) => watchLocks(feed, targets, options),
     writing: (entity: Entity) => beginWriting(feed, entity),
-    stir: (entity: Entity) => stir(feed, entity),
+    readAgain: (entity: Entity) => readAgain(feed, entity),
     saved: (save: EditionSave) => tellSave(feed, save),
     hear: (notice: LockNotice) => hearNotice(feed, notice),
     catchUp: () => catchUp(feed),
@@ -103,7 +103,7 @@ function tellWrite({ entities, notices }: FeedContext, entity: Entity, notice: L
 /**
  * Call this after a write that only a read shows. The entity is read again for all who watch it, here or at another instance.
  */
-export function stir({ entities, notices, time }: FeedContext, entity: Entity): void {
+export function readAgain({ entities, notices, time }: FeedContext, entity: Entity): void {
   const moment = time.now()
   entities.get(entityName(entity))?.soon(0)
   notices?.tell(noticeOf(entity, { began: moment, ended: moment, isSure: false }, new Map()))

@@ -45,7 +45,7 @@ export async function filePetition(
     )
     return { outcome: 'petitioned', until }
   } finally {
-    context.feed.stir(entity)
+    context.feed.readAgain(entity)
   }
 }
 
@@ -99,7 +99,7 @@ export async function withdrawPetitions(
       )
     )
   } finally {
-    context.feed.stir(entity)
+    context.feed.readAgain(entity)
   }
 }
 

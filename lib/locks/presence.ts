@@ -44,7 +44,7 @@ export async function enterPresence(
     if (!before) return [...present, looker]
     return present.map((other) => (other === before ? looker : other))
   })
-  if (isNews) context.feed.stir(entity)
+  if (isNews) context.feed.readAgain(entity)
 }
 
 /** Notes that a user looks on no longer. To leave where one is not succeeds. */
@@ -59,7 +59,7 @@ export async function leavePresence(
       present.filter((looker) => looker.uid !== uid)
     )
   } finally {
-    context.feed.stir(entity)
+    context.feed.readAgain(entity)
   }
 }
 

@@ -140,7 +140,7 @@ export function createWatched(
     writing: () => beginWrite(watched),
     hear: (notice: LockNotice) => hearWrite(watched, notice),
     soon: (ms: number) => readSoon(watched, ms),
-    poke: () => poke(watched),
+    readInBackground: () => readInBackground(watched),
     close: () => closeWatched(watched)
   }
 }
@@ -202,7 +202,7 @@ function forgetOldNotices({ writtenAt, readAt }: WatchedContext): void {
  */
 function planPoll(watched: WatchedContext, leastMs: number, isFirst: boolean): void {
   const intervalMs = watched.intervalMs(urgencyOf(watched)) * (isFirst ? watched.time.random() : 1)
-  watched.pollTimer = setTimeout(() => poke(watched), Math.max(leastMs, intervalMs))
+  watched.pollTimer = setTimeout(() => readInBackground(watched), Math.max(leastMs, intervalMs))
 }
 
 function setState(
@@ -305,9 +305,12 @@ function readSoon(watched: WatchedContext, ms: number): void {
   const at = Math.max(watched.time.monotonic() + ms, watched.begunAt + watched.pollMs)
   if (watched.soonTimer && at >= watched.soonAt) return
   clearTimeout(watched.soonTimer)
-  if (at <= watched.time.monotonic()) return poke(watched)
+  if (at <= watched.time.monotonic()) return readInBackground(watched)
   watched.soonAt = at
-  watched.soonTimer = setTimeout(() => poke(watched), Math.max(0, at - watched.time.monotonic()))
+  watched.soonTimer = setTimeout(
+    () => readInBackground(watched),
+    Math.max(0, at - watched.time.monotonic())
+  )
 }
 
 /** Reads once the next lease, or sign, is over: nobody writes that. */
@@ -320,7 +323,7 @@ function planEnd(watched: WatchedContext): void {
 }
 
 /** Reads; nobody waits for it. */
-function poke(watched: WatchedContext): void {
+function readInBackground(watched: WatchedContext): void {
   refresh(watched).catch(watched.onFailure)
 }
 

@@ -147,7 +147,7 @@ async function joinChannel(watcher: WatcherContext, channel: Channel): Promise<v
 /** The store is away, so nobody waits for it. Entities that nobody has watched before are read all the same. */
 function readUnread(channel: Channel): void {
   for (const watched of channel.watched) {
-    if (!watched.state() && !watched.isStale()) watched.poke()
+    if (!watched.state() && !watched.isStale()) watched.readInBackground()
   }
 }
 
