@@ -5,12 +5,16 @@ import type { JsonapiAnswer, JsonapiRequest } from '#lib/drupal/client.ts'
 import type { Source } from '#lib/editions/list/deep.ts'
 import { list, type ListOptions } from '#lib/editions/list/listing.ts'
 import { isAllVisible } from '#lib/editions/list/visibility.ts'
+import { NEWEST_FIRST } from '#lib/editions/translate/order.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, open } from './site.ts'
 import { newCaller } from '#lib/http/calls.ts'
 
 const PAGE_MAX = 50
+
+/** How ids are listed. */
+const NEWEST = { order: NEWEST_FIRST, idOf: (id: number) => id, changeTimeOf: () => NaN, pageMax: PAGE_MAX }
 
 /** How the ids of a site may be spread over its collections. */
 const spreads = {
@@ -58,7 +62,7 @@ function site({ collections, isVisible = () => true, passesFilter = () => true, 
     return collections[source]!.filter((id) => isVisible(id) && passesFilter(id))[position] === id
   }
   const listed = (offset: number, limit: number, more: Partial<ListOptions<number>> = {}) =>
-    list({ sources, offset, limit, total: false, idOf: (id) => id, pageMax: PAGE_MAX, nothingHidden, ...more })
+    list({ ...NEWEST, sources, offset, limit, total: false, nothingHidden, ...more })
   return { listed, requests: () => requests }
 }
 
@@ -170,8 +174,7 @@ t.test('pages that contradict each other end in the lazy merge', async (t) => {
     offset: 1000,
     limit: 5,
     total: false,
-    idOf: (id) => id,
-    pageMax: PAGE_MAX,
+    ...NEWEST,
     nothingHidden: async () => true
   })
   t.equal(found.rows.length, 5)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import type { Source } from '#lib/editions/list/deep.ts'
 import { list, type ListOptions } from '#lib/editions/list/listing.ts'
+import { NEWEST_FIRST } from '#lib/editions/translate/order.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 
@@ -39,7 +40,9 @@ const options = (sources: Array<Source<Row>>, offset: number, limit: number, tot
   offset,
   limit,
   total,
+  order: NEWEST_FIRST,
   idOf: ({ id }) => id,
+  changeTimeOf: () => NaN,
   pageMax: PAGE_MAX
 })
 

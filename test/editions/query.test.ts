@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
+import { LIST_ORDERS } from '#lib/editions/translate/order.ts'
 import { filterQuery, idQuery, pageQuery } from '#lib/editions/translate/query.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
@@ -88,7 +89,11 @@ t.test('fifty ids fit into one request', async (t) => {
 })
 
 t.test('every page ends its order with the unique id', async (t) => {
-  t.strictSame(parse(encode(pageQuery(100, 50, model))), { sort: '-drupal_internal__id', page: { offset: '100', limit: '50' } })
+  const page = { offset: '100', limit: '50' }
+  t.strictSame(parse(encode(pageQuery(100, 50, model))), { sort: '-drupal_internal__id', page })
+  const renamed = { ...model, keys: { ...model.keys, id: 'iid', changed: 'modified' } }
+  const sorts = Object.values(LIST_ORDERS).map((order) => parse(encode(pageQuery(100, 50, renamed, order))).sort)
+  t.strictSame(sorts, ['-drupal_internal__iid', 'drupal_internal__iid', '-modified,-drupal_internal__iid', 'modified,drupal_internal__iid'])
 })
 
 t.test('where no field tells the edition type there is nothing to filter by', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { HIDDEN_PAGES, pagesOfUnpublished, unpublishedContext } from '#lib/editions/list/unpublished.ts'
 import type { Resource } from '#lib/drupal/document.ts'
+import { LIST_ORDERS, type Sort } from '#lib/editions/translate/order.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import { fakeTime } from '../fixtures/time.ts'
 import { newCaller } from '#lib/http/calls.ts'
@@ -20,6 +21,13 @@ const resourceOf = (id: Row): Resource =>
     ? { type: 'publisher_container--daily', id: 'x' }
     : { type: 'publisher_container--daily', id: String(id), attributes: { drupal_internal__id: Math.abs(id), status: id > 0 } }
 
+const PATHS: Record<Sort, string> = {
+  '-id': 'status,-drupal_internal__id',
+  id: 'status,drupal_internal__id',
+  '-changed': 'status,-changed,-drupal_internal__id',
+  changed: 'status,changed,drupal_internal__id'
+}
+
 /** Reads all pages of a collection that Drupal has sorted. */
 function open(rows: Row[]) {
   const clock = { now: 0 }
@@ -32,17 +40,18 @@ function open(rows: Row[]) {
     },
     time: fakeTime({ monotonic: () => clock.now })
   })
-  async function read(isCertain = false) {
+  async function read(isCertain = false, sort?: Sort) {
     asked = 0
     const page = pagesOfUnpublished(context, {
       collection,
       caller: newCaller(),
       resourceOf,
       isCertain,
+      ...(sort && { order: LIST_ORDERS[sort] }),
       read: async (query) => {
         asked++
-        const { sort, 'page[offset]': offset, 'page[limit]': limit } = Object.fromEntries(query)
-        t.equal(sort, 'status,-drupal_internal__id')
+        const { sort: paths, 'page[offset]': offset, 'page[limit]': limit } = Object.fromEntries(query)
+        t.equal(paths, PATHS[sort ?? '-id'])
         const end = Number(offset) + Number(limit)
         return { rows: rows.slice(Number(offset), end).filter((id) => id !== 0), more: end < rows.length, count: 7 }
       }
@@ -100,4 +109,29 @@ t.test('beyond a thousand hidden ones Quoin takes it that none is shown, says so
   t.strictSame(warnings, [
     'Drupal showed some users none of the newest 1000 publisher_container entities that are not published. Quoin takes it that it shows them none in lists that are searched'
   ])
+})
+
+t.test('it is read in other orders too', async (t) => {
+  const up = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)
+  const cases: Array<[what: string, sort: Sort, rows: Row[], found: Row[], asked: number]> = [
+    ['ascending ids begin anew', 'id', [-80, -90, ...up(5, 200)], [-80, -90], 1],
+    ['they are the oldest', 'id', [-1, -2, ...up(5, 200)], [-1, -2], 2],
+    ['several pages', 'id', [...up(-969, 70).map((id) => -1900 - id), ...up(1, 200)], up(-969, 70).map((id) => -1900 - id), 2],
+    ['ids tell nothing of changes', '-changed', [-70, -90, -80, ...up(5, 200)], [-70, -90, -80], 2],
+    ['translations among them', 'changed', [-70, 60, -90, ...up(5, 200)], [-70, -90], 2]
+  ]
+  for (const [what, sort, rows, found, asked] of cases) t.strictSame(await open(rows).read(false, sort), { found, asked }, what)
+})
+
+t.test('that none is shown at the start of one order says nothing of another', async (t) => {
+  const { read, warnings } = open([...hidden(50 * HIDDEN_PAGES), -90, 20, 30, ...Array.from({ length: 200 }, (_, index) => 40 + index)])
+  t.equal((await read()).asked, HIDDEN_PAGES)
+  t.equal((await read(false, '-changed')).asked, HIDDEN_PAGES)
+  t.equal((await read(false, '-changed')).asked, 1)
+  t.strictSame(await read(false, 'id'), { found: [-90], asked: HIDDEN_PAGES + 1 }, 'what is new comes last')
+  t.strictSame(await read(false, 'changed'), { found: [-90], asked: HIDDEN_PAGES + 2 })
+  t.strictSame(
+    warnings.map((warning) => /none of the (.*) 1000/.exec(warning)?.[1]),
+    ['newest', 'last changed']
+  )
 })

@@ -3,7 +3,7 @@ import type { Page } from '../translate/query.ts'
 /** What rows are read for. */
 export type PagePurpose = 'rows' | 'count'
 
-/** A collection whose rows come by descending id, in pages cut before access is checked. */
+/** A collection whose rows come in the order of the list, in pages cut before access is checked. */
 export type Source<Row> = (
   offset: number,
   limit: number,

@@ -1,7 +1,9 @@
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
-import type { ContentModel } from '../model.ts'
+import { publicNames, type ContentModel } from '../model.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
+import { refusedPath } from '../translate/failures.ts'
+import type { ListOrder } from '../translate/order.ts'
 import type { Selection } from '../translate/query.ts'
 
 /** The collections that a list reads, and the edition types that it filters by. */
@@ -72,9 +74,10 @@ function unknownType(types: string[]): Failure {
   )
 }
 
-/** Refuses a selection by what the entity type does not have. @throws {Failure} BAD_REQUEST */
+/** Refuses a selection and an order by what the entity type does not have. @throws {Failure} BAD_REQUEST */
 export function refuseUnanswerable(
   { q, status, key }: Selection,
+  order: ListOrder,
   { entityType, keys, fields }: ContentModel
 ): void {
   if (status !== undefined && keys.published === null) {
@@ -86,11 +89,35 @@ export function refuseUnanswerable(
   if (q && keys.label === null && fields.key === null) {
     throw unanswerable('q', 'neither a key label nor a field key in the content model', entityType)
   }
+  if (order.field === 'changed' && keys.changed === null) {
+    throw unanswerable('sort', 'no key changed in the content model', entityType)
+  }
 }
 
 function unanswerable(parameter: string, lack: string, entityType: string): Failure {
   return new Failure(
     'BAD_REQUEST',
     `querystring/${parameter} cannot be answered: ${entityType} has ${lack}`
+  )
+}
+
+/** Whether Drupal has refused to sort by the time of change: there is no such field, or the caller may not see it. */
+export function isSortRefusal(failure: Failure, order: ListOrder, model: ContentModel): boolean {
+  const path = refusedPath(failure)
+  return (
+    order.field === 'changed' &&
+    publicNames(model, model.keys.changed).some((name) => name === path)
+  )
+}
+
+export function unsortable(
+  { resourceType }: Collection,
+  { keys }: ContentModel,
+  cause: unknown
+): Failure {
+  return new Failure(
+    'BAD_REQUEST',
+    `querystring/sort cannot be answered: Drupal does not sort ${resourceType} by "${keys.changed}", the key changed in the content model. There is no such field, or you may not see it`,
+    { cause }
   )
 }

@@ -2,6 +2,7 @@ import type { Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName } from '../model.ts'
 import type { Site } from '../site/site.ts'
+import { changeTime, LIST_ORDERS, NEWEST_FIRST, type Sort } from '../translate/order.ts'
 import { filterQuery, PAGE_MAX } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
@@ -28,6 +29,8 @@ export interface Search {
   type?: string
   /** Exact key. */
   key?: string
+  /** Default: the newest first. */
+  sort?: Sort
   limit: number
   offset: number
   /** Whether to find the total, whatever it takes. */
@@ -79,14 +82,24 @@ export async function searchEditions(
   caller: Caller
 ): Promise<Listing<LoadedEdition>> {
   const { site, model, resources } = context
-  const { type, limit, offset, total: _total, isCertain: _isCertain, ...narrowing } = search
-  refuseUnanswerable(narrowing, model)
+  const {
+    type,
+    sort = '-id',
+    limit,
+    offset,
+    total: _,
+    isCertain: _isCertain,
+    ...narrowing
+  } = search
+  const order = LIST_ORDERS[sort]
+  refuseUnanswerable(narrowing, order, model)
   const { collections, types } = await listScope(site, bundle, type, caller)
   caller.budget?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
   const selection = { ...narrowing, types }
   const listing = await findRows(context, {
     search,
     selection,
+    order,
     collections,
     caller,
     isFiltered: filterQuery(selection, model).length > 0,
@@ -138,12 +151,14 @@ function listFrom(
   query: SearchQuery,
   kinds: SourceKind[]
 ): Promise<Listing<LoadedEdition>> {
+  const { model } = context
   const { offset, limit, total } = query.search
-  const idAttribute = publicName(context.model, context.model.keys.id)
+  const idAttribute = publicName(model, model.keys.id)
   return list({
     sources: kinds.flatMap((kind) =>
       query.collections.map((collection) => sourceOf(context, kind, collection, query))
     ),
+    order: query.order,
     offset,
     limit,
     total,
@@ -152,16 +167,18 @@ function listFrom(
     nothingHidden: visibilityCheck(context, query),
     isOwnCount: countCheck(context, query, kinds),
     idOf: ({ resource }) => rowId(resource, idAttribute),
+    changeTimeOf: ({ resource }) => changeTime(resource, model),
     isWanted: query.isWanted
   })
 }
 
-/** Undefined where nobody can tell whether rows are hidden. */
+/** Undefined where nobody can tell whether rows are hidden, or the order does not skip rows. */
 function visibilityCheck(
   { site, visibility }: SearchContext,
-  { collections, caller, isFiltered }: SearchQuery
+  { order, collections, caller, isFiltered }: SearchQuery
 ): ListOptions<LoadedEdition>['nothingHidden'] {
-  if (isFiltered || site.filters.recall(collections, caller) === 'none') return undefined
+  const isRead = order !== NEWEST_FIRST || isFiltered
+  if (isRead || site.filters.recall(collections, caller) === 'none') return undefined
   return (source, position, id) =>
     isAllVisible(visibility, collections[source]!, position, id, caller)
 }

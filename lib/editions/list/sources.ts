@@ -5,9 +5,11 @@ import type { Resources } from '../lookup/resources.ts'
 import { publicName, publicNames, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { isWithoutField } from '../translate/failures.ts'
+import type { ListOrder } from '../translate/order.ts'
 import { filterQuery, pageQuery, type Page, type Selection } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import type { PagePurpose, Source } from './deep.ts'
+import { isSortRefusal, unsortable } from './scope.ts'
 import { pagesOfUnpublished, type UnpublishedContext } from './unpublished.ts'
 
 export interface SourceContext {
@@ -19,6 +21,7 @@ export interface SourceContext {
 /** What a list is made of. */
 export interface Query {
   selection: Selection
+  order: ListOrder
   collections: Collection[]
   caller: Caller
   isWanted: (edition: LoadedEdition) => boolean
@@ -41,7 +44,7 @@ export function sourceOf(
 ): Source<LoadedEdition> {
   const source = rawSource(context, kind, collection, query)
   return async (offset, size, purpose) => {
-    const page = await orNothing(source(offset, size, purpose), collection, query)
+    const page = await orNothing(context, source(offset, size, purpose), collection, query)
     freeUnwanted(page, purpose, query)
     return page
   }
@@ -63,15 +66,21 @@ function rawSource(
   }
 }
 
-/** A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. */
+/**
+ * A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. Without the
+ * field that the list is sorted by a bundle still has its rows.
+ * @throws {Failure} BAD_REQUEST where Drupal does not sort by that field
+ */
 async function orNothing(
+  { model }: SourceContext,
   page: Promise<Page<LoadedEdition>>,
   collection: Collection,
-  { lacking, collections }: Query
+  { order, lacking, collections }: Query
 ): Promise<Page<LoadedEdition>> {
   try {
     return await page
   } catch (error) {
+    if (isSortRefusal(error as Failure, order, model)) throw unsortable(collection, model, error)
     if (!isWithoutField(error as Failure)) throw error
     lacking.add(collection)
     if (lacking.size === collections.length) throw error
@@ -117,7 +126,7 @@ function filteredSource(
 function filteredPage(
   { model, resources }: SourceContext,
   collection: Collection,
-  { selection, caller }: Query,
+  { selection, order, caller }: Query,
   byKey: boolean,
   offset: number,
   size: number,
@@ -125,25 +134,26 @@ function filteredPage(
 ): Promise<Page<LoadedEdition>> {
   const parameters = [
     ...filterQuery(selection, model, byKey || model.keys.label === null),
-    ...pageQuery(offset, size, model)
+    ...pageQuery(offset, size, model, order)
   ]
   return purpose === 'rows'
     ? resources.page(collection, parameters, caller)
-    : resources.sparsePage(collection, parameters, comparedFields(model), caller)
+    : resources.sparsePage(collection, parameters, comparedFields(model, order), caller)
 }
 
 /** The public names of the fields by which rows are selected and ordered. */
-function comparedFields(model: ContentModel): string[] {
+function comparedFields(model: ContentModel, order: ListOrder): string[] {
   const { keys, fields } = model
-  const compared = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]
-  return [publicName(model, keys.id), ...publicNames(model, ...compared)]
+  const selected = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]
+  const changed = order.field === 'changed' ? keys.changed : null
+  return [publicName(model, keys.id), ...publicNames(model, ...selected, changed)]
 }
 
 /** What is not published, for callers that Drupal lets filter among the published rows. */
 function unpublishedSource(
   { resources, unpublished }: SourceContext,
   collection: Collection,
-  { caller }: Query,
+  { order, caller }: Query,
   isCertain: boolean
 ): Source<LoadedEdition> {
   return pagesOfUnpublished(unpublished, {
@@ -151,6 +161,7 @@ function unpublishedSource(
     caller,
     read: (parameters) => resources.page(collection, parameters, caller),
     resourceOf: ({ resource }) => resource,
+    order,
     isCertain
   })
 }
@@ -159,12 +170,12 @@ function unpublishedSource(
 function unfilteredSource(
   { model, resources }: SourceContext,
   collection: Collection,
-  { caller }: Query
+  { order, caller }: Query
 ): Source<LoadedEdition> {
   return async (offset, size) => {
     const { count: _, ...page } = await resources.page(
       collection,
-      pageQuery(offset, size, model),
+      pageQuery(offset, size, model, order),
       caller
     )
     return page

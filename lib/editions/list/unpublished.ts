@@ -5,6 +5,13 @@ import type { Resource } from '../../drupal/document.ts'
 import { attributeOf, INTERNAL, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
+import {
+  beforeAllIds,
+  compareIn,
+  NEWEST_FIRST,
+  sortPaths,
+  type ListOrder
+} from '../translate/order.ts'
 import { unpublishedQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
 import { rowId } from '../translate/verify.ts'
 import { systemTime, type Time } from '../../time.ts'
@@ -24,7 +31,9 @@ export interface UnpublishedOptions<Row> {
   caller: Caller
   read: ReadPage<Row>
   resourceOf: (row: Row) => Resource
-  /** Whether all pages are read, however many rows are hidden from the caller. */
+  /** Default: the newest first. */
+  order?: ListOrder
+  /** Whether all pages are read, however many rows are hidden from the caller; in an ascending order, which ends with what is new, they always are. */
   isCertain?: boolean
 }
 
@@ -32,7 +41,7 @@ export interface UnpublishedContext {
   model: ContentModel
   warn: (message: string) => void
   time: Time
-  /** When a caller was shown nothing unpublished of a collection, by both. */
+  /** When a caller was shown nothing unpublished of a collection at the start of an order, by all three. */
   hidden: LRUCache<string, number>
   /** The warnings that were given. */
   warnings: Set<string>
@@ -48,8 +57,9 @@ export function unpublishedContext({
 
 /** What pages have shown so far of a collection's unpublished rows. */
 interface Progress {
-  /** Names the collection and the caller. */
+  /** Names the collection, the order and the caller. */
   key: string
+  order: ListOrder
   isCertain: boolean
   /** How many pages had no such row. */
   hiddenPages: number
@@ -59,30 +69,38 @@ interface Progress {
 }
 
 /**
- * What is not published in a collection as pages by descending id, without a filter: for callers whom Drupal lets filter
- * among the published rows. It comes first in a list that is sorted so, and ends where the ids begin anew, or with a page that shows
- * published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
+ * What is not published in a collection as pages in an order, without a filter: for callers whom Drupal lets filter among the
+ * published rows. It comes first in a list that is sorted so, and ends where the ids begin anew, if it is sorted by them, or with
+ * a page that shows published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
  * these follow each other, what comes after them is not read.
  */
 export function pagesOfUnpublished<Row>(
   context: UnpublishedContext,
-  { collection, caller, read, resourceOf, isCertain = false }: UnpublishedOptions<Row>
+  {
+    collection,
+    caller,
+    read,
+    resourceOf,
+    order = NEWEST_FIRST,
+    isCertain = false
+  }: UnpublishedOptions<Row>
 ): (offset: number, limit: number) => Promise<Page<Row>> {
   const { model } = context
   const progress: Progress = {
-    key: `${collection.path}:${fingerprint(caller)}`,
-    isCertain,
+    key: `${collection.path}:${sortPaths(order, model)}:${fingerprint(caller)}`,
+    order,
+    isCertain: isCertain || order.direction === 'ascending',
     hiddenPages: 0,
     hasShown: false,
-    last: Infinity
+    last: beforeAllIds(order)
   }
 
   return async (offset, limit) => {
-    if (offset === 0) progress.last = Infinity
+    if (offset === 0) progress.last = beforeAllIds(order)
     const { count: _, ...page } = await read(
-      unpublishedQuery(offset, limit, model.keys.published!, model)
+      unpublishedQuery(offset, limit, model.keys.published!, model, order)
     )
-    const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, progress.last)
+    const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, progress)
     if (rows.length > 0) {
       progress.last = idOf(resourceOf(rows.at(-1)!), model)
       progress.hasShown = true
@@ -108,12 +126,13 @@ function searchesOn(
   if (mayHaveMore && !isLast) return true
   // The first page is read each time: the newest are on it.
   if (progress.hiddenPages > 1) hidden.set(progress.key, time.monotonic())
-  if (mayHaveMore) warnOfHidden(context)
+  if (mayHaveMore) warnOfHidden(context, progress.order)
   return false
 }
 
-function warnOfHidden({ model, warn, warnings }: UnpublishedContext): void {
-  const message = `Drupal showed some users none of the newest ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
+function warnOfHidden({ model, warn, warnings }: UnpublishedContext, order: ListOrder): void {
+  const first = order.field === 'id' ? 'newest' : 'last changed'
+  const message = `Drupal showed some users none of the ${first} ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
   if (warnings.has(message)) return
   warnings.add(message)
   warn(message)
@@ -124,10 +143,12 @@ function unpublishedAmong<Row>(
   rows: Row[],
   resourceOf: (row: Row) => Resource,
   model: ContentModel,
-  last: number
+  { order, last }: Progress
 ): { rows: Row[]; isEnd: boolean } {
   const ids = rows.map((row) => idOf(resourceOf(row), model))
-  const end = ids.findIndex((id, index) => id > (index === 0 ? last : ids[index - 1]!))
+  const begins = (id: number, index: number) =>
+    order.field === 'id' && compareIn(order, id, index === 0 ? last : ids[index - 1]!) < 0
+  const end = ids.findIndex(begins)
   const begun = end === -1 ? rows : rows.slice(0, end)
   const unpublished = begun.filter(
     (row) => attributeOf(resourceOf(row).attributes ?? {}, model.keys.published, model) !== true

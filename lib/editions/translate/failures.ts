@@ -23,6 +23,7 @@ const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
 const NO_SUCH_FIELD =
   /^Invalid nested filtering\. The field `[^`]+`, given in the path `[^`]+`, does not exist\.$/
+const REFUSED_PATH = /, given in the path `([^`]+)`/
 const MODIFIED = /The content has either been modified by another user/
 
 /**
@@ -45,6 +46,8 @@ export function refusal(
       .join(', ')
       .slice(0, DETAIL_MAX)}`
   )
+  const [, path] = REFUSED_PATH.exec(detail) ?? []
+  if (path !== undefined) Object.assign(cause, { refusedPath: path })
   switch (status) {
     case 401:
       return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', {
@@ -81,6 +84,15 @@ export function refusal(
  */
 export function isWithoutField({ cause }: Pick<Failure, 'cause'>): boolean {
   return (cause as { lacksField?: boolean } | undefined)?.lacksField === true
+}
+
+/**
+ * The path of a filter or sort that Drupal refused, as it names it: by the public name where there is no such field or it has
+ * several properties, by the internal one where the caller may not see it.
+ * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalEntityQueryPath().
+ */
+export function refusedPath({ cause }: Pick<Failure, 'cause'>): string | undefined {
+  return (cause as { refusedPath?: string } | undefined)?.refusedPath
 }
 
 function refusedRequest(status: number, cause: Error): Failure {

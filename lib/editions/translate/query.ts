@@ -1,4 +1,5 @@
 import { publicName, type ContentModel } from '../model.ts'
+import { NEWEST_FIRST, sortPaths, type ListOrder } from './order.ts'
 
 /** What a list of editions is narrowed by. */
 export interface Selection {
@@ -119,21 +120,30 @@ export function translatedQuery(defaultLangcode: string): Parameters {
   return filterCondition('translated', defaultLangcode, '=', ['0'])
 }
 
-/** One page, those first that are not published in some language, and of them the newest. @param published the key */
+/** One page, those first that are not published in some language, and of them in an order. @param published the key */
 export function unpublishedQuery(
   offset: number,
   limit: number,
   published: string,
-  model: ContentModel
+  model: ContentModel,
+  order: ListOrder
 ): Parameters {
-  const [[, newest], ...page] = pageQuery(offset, limit, model) as [[string, string], ...Parameters]
-  return [['sort', `${publicName(model, published)},${newest}`], ...page]
+  return pageOf(offset, limit, `${publicName(model, published)},${sortPaths(order, model)}`)
 }
 
-/** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
-export function pageQuery(offset: number, limit: number, model: ContentModel): Parameters {
+/** One page. Every order ends with the integer id, so there are no ties. */
+export function pageQuery(
+  offset: number,
+  limit: number,
+  model: ContentModel,
+  order = NEWEST_FIRST
+): Parameters {
+  return pageOf(offset, limit, sortPaths(order, model))
+}
+
+function pageOf(offset: number, limit: number, sort: string): Parameters {
   return [
-    ['sort', `-${publicName(model, model.keys.id)}`],
+    ['sort', sort],
     ['page[offset]', String(offset)],
     ['page[limit]', String(limit)]
   ]

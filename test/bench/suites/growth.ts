@@ -10,6 +10,7 @@ import { createSite } from '#lib/editions/site/site.ts'
 import { list } from '#lib/editions/list/listing.ts'
 import type { Source } from '#lib/editions/list/deep.ts'
 import { contentModel } from '#lib/editions/model.ts'
+import { NEWEST_FIRST } from '#lib/editions/translate/order.ts'
 import { createJsonapi } from '#lib/drupal/client.ts'
 import { createHttp } from '#lib/http/client.ts'
 import { createFeed } from '#lib/locks/feed.ts'
@@ -79,7 +80,17 @@ async function byBundles(): Promise<Curve> {
       count += 2
       return true
     }
-    await list({ sources, offset: 5000, limit: 20, total: false, idOf: (id) => id, pageMax: 50, ...(skips && { nothingHidden }) })
+    await list({
+      sources,
+      order: NEWEST_FIRST,
+      offset: 5000,
+      limit: 20,
+      total: false,
+      idOf: (id) => id,
+      changeTimeOf: () => NaN,
+      pageMax: 50,
+      ...(skips && { nothingHidden })
+    })
     return count
   }
   const series: Curve['series'] = { skipping: [], 'reading on': [] }
