@@ -49,7 +49,8 @@ const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 const searchSchema = {
   operationId: 'searchEditions',
   tags: ['editions'],
-  summary: 'List and search editions, or what they are made of, newest first',
+  summary:
+    'List and search editions, or what they are made of, newest first unless sort says otherwise',
   description:
     'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
   params: SearchParams,

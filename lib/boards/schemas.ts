@@ -132,7 +132,7 @@ export const EditionList = Type.Object(
     })
   },
   {
-    description: 'One page, newest first',
+    description: 'One page, newest first unless sort says otherwise',
     examples: [
       {
         data: Edition['examples'],

@@ -54,7 +54,10 @@ const List = Type.Object(
               'Null where its entities have no owner.',
               Type.Optional(Type.Union([Type.String(), Type.Null()]))
             ),
-            changed: Type.Optional(Type.String()),
+            changed: describe(
+              'Null where its entities have no field of the type changed.',
+              Type.Optional(Type.Union([Type.String(), Type.Null()]))
+            ),
             langcode: Type.Optional(Type.String()),
             defaultLangcode: Type.Optional(Type.String())
           },

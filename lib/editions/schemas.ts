@@ -1,6 +1,7 @@
 import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair/typebox'
 import { texts } from '../errors.ts'
 import { UUID_PATTERN } from '../patterns.ts'
+import { LIST_ORDERS, type Sort } from './translate/order.ts'
 
 /** Largest offset of a list, and its largest limit; that of a list which also tells where its rows are placed or locked. */
 export const OFFSET_MAX = 100_000
@@ -275,6 +276,14 @@ export const SearchQuery = Type.Object({
       minLength: 1,
       maxLength: 255,
       description: 'Exact key; only for lists of editions'
+    })
+  ),
+  sort: Type.Optional(
+    Type.Unsafe<Sort>({
+      type: 'string',
+      enum: Object.keys(LIST_ORDERS),
+      description:
+        'By integer id or by the time of the last change, with a minus the greatest first; `-id` without it. The same times are sorted by id, in the same direction'
     })
   ),
   limit: withDefault({

@@ -17,7 +17,8 @@ export interface Entity {
 
 /**
  * An entity to begin with. `type` is the resource type ("node--article"); a field is given as a list of items, one
- * item, or a bare value; timestamps are Unix seconds, dates with a time are UTC without a zone.
+ * item, or a bare value; timestamps are Unix seconds, dates with a time are UTC without a zone. Of a field of one value the
+ * first is shown; those after it are what translations have, by which Drupal sorts and filters too.
  */
 export interface Seed {
   type: string

@@ -136,10 +136,20 @@ for (const engine of engineNames) {
       for (const [path, status] of [
         ['/api/collections/nothing/events', 404],
         ['/api/collections/daily/events?status=2', 400],
-        ['/api/collections/daily/events?offset=x', 400]
+        ['/api/collections/daily/events?offset=x', 400],
+        ['/api/collections/daily/events?sort=title', 400]
       ] as const) {
         t.equal((await send(app, 'GET', path)).statusCode, status, path)
       }
+    })
+
+    t.test('live lists in different orders have different rows', async (t) => {
+      await lock(app, 'node/1', 'title', ada)
+      const watch = (query: string) => openEvents(t, `${url}/api/collections/article/events?limit=1${query}`)
+      const [newest, oldest] = [await watch(''), await watch('&sort=id')]
+      t.match(await newest.next(), { event: 'snapshot', data: { data: [{ entityId: '119' }, { entityId: '119' }] } })
+      t.match(await oldest.next(), { event: 'snapshot', data: { data: [{ entityId: '1' }] } })
+      await send(app, 'DELETE', '/api/cloud/data-state/node/1?uid=7')
     })
 
     t.test('the live board begins with the whole board and goes on with each lock', async (t) => {

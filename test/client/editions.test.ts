@@ -136,6 +136,7 @@ t.test('a search is read page by page, as far as it is wanted', async (t) => {
   t.match(await failureOf(editions.search({ bundle: 'weekly' }).next()), { status: 404 })
   t.match(await failureOf(editions.search({ limit: 0 }).next()), { status: 400, message: /limit/ })
   t.match((await editions.search({ limit: 501 }).next()).value, { limit: 500 })
+  t.match((await editions.search({ limit: 1, sort: 'id' }).next()).value, { editions: [{ id: [{ value: 1 }] }] })
 })
 
 t.test('pages that hold fewer than were asked for follow each other all the same', async (t) => {

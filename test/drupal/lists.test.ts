@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { core, quoin, startQuoin } from './quoin.ts'
 import { startSite, type Site } from './site.ts'
@@ -140,6 +142,115 @@ for (const variant of ['bundles', 'single', 'renamed'] as const) {
     }
   })
 }
+
+/** Changes the times of change: ties among them, and those of translations far from those of the originals. */
+async function changeTimes(site: Site): Promise<void> {
+  const { entityType, keys } = site.names
+  const shift = '(CASE WHEN default_langcode = 1 THEN 0 ELSE (CASE WHEN @id % 2 = 0 THEN 5000 ELSE -5000 END) END)'
+  const time = `1790000000 + ((@id * 7919) % 23) * 60 + ${shift}`.replaceAll('@id', keys.id)
+  const update = (table: string) => `\\Drupal::database()->query("UPDATE {${entityType}_${table}} SET ${keys.changed} = ${time}");`
+  await site.php(`${update('field_data')} ${update('field_revision')} drupal_flush_all_caches();`)
+}
+
+/** What Drupal sorts each edition by, from its own table: the latest and the earliest change of all translations. */
+async function changesOf(site: Site): Promise<Map<number, { latest: number; earliest: number }>> {
+  const { entityType, keys } = site.names
+  const query = `SELECT ${keys.id} AS id, MAX(${keys.changed}) AS latest, MIN(${keys.changed}) AS earliest FROM {${entityType}_field_data} GROUP BY ${keys.id}`
+  const rows: any[] = JSON.parse(await site.php(`return \\Drupal::database()->query("${query}")->fetchAll();`))
+  return new Map(rows.map(({ id, latest, earliest }) => [Number(id), { latest: Number(latest), earliest: Number(earliest) }]))
+}
+
+for (const variant of ['bundles', 'renamed'] as const) {
+  t.test(`lists of the site "${variant}" are in the order of Drupal's own tables`, async (t) => {
+    const site = await startSite({ variant })
+    t.teardown(() => site.stop())
+    const service = await startQuoin(site)
+    t.teardown(() => service.close())
+    await changeTimes(site)
+    const changes = await changesOf(site)
+    const { names } = site
+    t.ok(
+      [...changes.values()].some(({ latest, earliest }) => latest !== earliest),
+      'there are translations'
+    )
+    t.ok(new Set([...changes.values()].map(({ latest }) => latest)).size < changes.size / 2, 'there are ties')
+
+    const valueOf = (id: number, sort: string) => {
+      if (sort.endsWith('id')) return id
+      const { latest, earliest } = changes.get(id)!
+      return sort.startsWith('-') ? latest : earliest
+    }
+    const inOrder = (ids: number[], sort: string) =>
+      ids.toSorted((a, b) => (sort.startsWith('-') ? -1 : 1) * (valueOf(a, sort) - valueOf(b, sort) || a - b))
+    const isTranslated = (id: number) => changes.get(id)!.latest !== changes.get(id)!.earliest
+
+    const all = names.entityType
+    const queries: Array<Pick<Combination, 'bundle' | 'limit'> & Partial<Combination>> = [
+      { bundle: all, limit: 40 },
+      { bundle: all, limit: 50, q: 'e' },
+      ...names.bundles.map(({ id: bundle }) => ({ bundle, limit: 27 })),
+      { bundle: names.bundles[0]!.id, limit: 500, status: 1 }
+    ]
+    for (const user of ['editor', 'reader']) {
+      const editions = await visible(site, user)
+      for (const sort of ['id', 'changed', '-changed']) {
+        for (const { bundle, ...query } of queries) {
+          const name = `${user}: ${bundle} ${JSON.stringify(query)} by ${sort}`
+          const ids = expected(site, editions, { bundle, offset: 0, ...query }).map((edition) => idOf(site, edition))
+          const found = await readAll(`/api/collections/${bundle}`, { ...query, sort }, user)
+          if (bundle !== all || sort === 'id') {
+            t.strictSame(found, inOrder(ids, sort), name)
+            continue
+          }
+          t.strictSame(inOrder(found, 'id'), inOrder(ids, 'id'), `${name}: each one once`)
+          const untranslated = (ids: number[]) => ids.filter((id) => !isTranslated(id))
+          t.strictSame(untranslated(found), inOrder(untranslated(ids), sort), `${name}: but for translations`)
+        }
+      }
+    }
+    for (const user of ['admin', 'reader']) {
+      t.match(await quoin(service, user, 'GET', `/api/collections/${names.entityType}?sort=title`), {
+        status: 400,
+        body: { message: 'querystring/sort must be "-id" or "id" or "-changed" or "changed"' }
+      })
+    }
+
+    /** All pages of a list. */
+    async function readAll(path: string, query: object, user: string): Promise<number[]> {
+      const ids: number[] = []
+      const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
+      let next: string | undefined = `${path}?${new URLSearchParams(parameters)}`
+      while (next) {
+        const { status, body } = await quoin(service, user, 'GET', next)
+        if (status !== 200) throw new Error(`${next} answered ${status}: ${body.message}`)
+        ids.push(...body.data.map((edition: any) => idOf(site, edition)))
+        next = body.links.next
+      }
+      return ids
+    }
+  })
+}
+
+t.test('a field that is no key, or that the user may not see, gives no order', async (t) => {
+  const site = await startSite()
+  t.teardown(() => site.stop())
+  for (const [changed, user] of [
+    ['field_nosuch', 'editor'],
+    ['field_internal_note', 'reader'],
+    ['field_link', 'editor']
+  ] as const) {
+    const model = join(site.root, `../content-model-${changed}.json`)
+    writeFileSync(model, JSON.stringify({ keys: { changed } }))
+    const service = await startQuoin(site, { CONTENT_MODEL: model })
+    const { status, body } = await quoin(service, user, 'GET', '/api/collections/daily?sort=-changed')
+    await service.close()
+    t.match(
+      { status, body },
+      { status: 400, body: { code: 'BAD_REQUEST', message: new RegExp(`does not sort publisher_container--daily by "${changed}"`) } },
+      changed
+    )
+  }
+})
 
 t.test('while editions come and go no list has one twice or leaves one out', async (t) => {
   const site = await startSite()

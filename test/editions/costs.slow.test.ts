@@ -54,6 +54,14 @@ const rows: Array<[what: string, method: 'GET' | 'POST', path: string, body: obj
   ['a read by uuid', 'GET', '/api/collection/00000000-0000-4000-8000-000000000005', undefined, REQUESTS, DEADLINES],
   ['a lock board', 'GET', '/api/collection/5/locks', undefined, REQUESTS, DEADLINES],
   ['a list', 'GET', '/api/collections/publisher_container', undefined, REQUESTS + 10 * COLLECTIONS + 1, DEADLINES],
+  [
+    'a search by change',
+    'GET',
+    '/api/collections/publisher_container?q=x&sort=changed',
+    undefined,
+    REQUESTS + 10 * COLLECTIONS + 1,
+    DEADLINES
+  ],
   ['a search with its total', 'GET', '/api/collections/daily?q=x&total=1', undefined, REQUESTS + 10 + 1, DEADLINES],
   [
     'the last page that there may be',

@@ -67,6 +67,8 @@ export interface Search extends Abortable {
   status?: 0 | 1 | undefined
   type?: string | undefined
   key?: string | undefined
+  /** By integer id or by the time of the last change, with a minus the greatest first; `-id` without it. */
+  sort?: '-id' | 'id' | '-changed' | 'changed' | undefined
   /** How many a page holds at most, 1 to 500; more is taken as 500. */
   limit?: number | undefined
   /** How many to leave out first. */
@@ -272,7 +274,7 @@ export function createEditions({
     return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 
-  /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
+  /** The pages of a search, the newest editions first unless `sort` says otherwise. A page is read when the loop asks for it. */
   async function* search({
     bundle = entityType,
     offset = 0,
