@@ -53,7 +53,6 @@ function draftsKey(recordKey: string): string {
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
  * bytes of a sort key alone, of the owner's, by which the drafts of one user are found, of the version, and of the attempt's
  * own id: each attempt at displacing a text has a draft of its own, and can remove it when it fails, whatever others do.
- * Drafts of earlier builds have no owner's hash: they are listed, and go when their time is over.
  * @param attempt the attempt's id, made as a version is
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be
  *   told apart
@@ -177,7 +176,7 @@ function plain(value: StoredValue | undefined): unknown {
     : value
 }
 
-/** A draft as it is shown; those of earlier releases do not name what displaced them. */
+/** A draft as it is shown. */
 export function shownDraft({
   env_entityType_entityId: key,
   fieldName: sortKey,
@@ -189,7 +188,7 @@ export function shownDraft({
   ...members
 }: Item): Draft {
   return {
-    id: sortKey.replace(/^.*?#(?:[\w-]{22}\.)?/, '').replace(/##[\w-]{16}$/, ''),
+    id: sortKey.replace(/^.*?#[\w-]{22}\./, '').replace(/##[\w-]{16}$/, ''),
     fieldName: field,
     ...members,
     displacedAt: Math.floor(Number(displacedAt))

@@ -5,7 +5,7 @@ import type { Time } from '../time.ts'
 const DIGITS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8
 const TICKS_PER_MS = 32
-/** A version that is further ahead than clocks differ tells no time: earlier releases made them of random bits alone. */
+/** A version that is further ahead than clocks differ tells no time: another program made it. */
 const AHEAD = 3_600_000 * TICKS_PER_MS
 
 const RANDOM_BYTES = 3

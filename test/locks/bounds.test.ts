@@ -90,7 +90,7 @@ t.test('a list beyond 16 MiB is refused, with how to ask for less, and read no f
           ? []
           : [0, 1].map((n) => ({
               env_entityType_entityId: 'test-node-1',
-              fieldName: `${isDrafts ? 'x#' : ''}v${2 * page + n}`,
+              fieldName: `${isDrafts ? `field#${'u'.repeat(22)}.` : ''}v${2 * page + n}`,
               field: 'title',
               timestamp: 1,
               userData: ada,
@@ -194,50 +194,28 @@ t.test('of the drafts of a field and user the newest 50 are kept', async (t) => 
   await setImmediate()
 })
 
-t.test(
-  'a takeover reads the drafts of the displaced user alone, and drafts of earlier builds are listed until their time is over',
-  async (t) => {
-    const store = memoryStore()
-    let scanned = 0
-    const client = asClient({
-      async send(command) {
-        const output = await store.send(command)
-        scanned += output['ScannedCount'] ?? 0
-        return output
-      }
-    })
-    const NOW = 1_700_000_000
-    const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ now: () => NOW * 1000 }), ...unpolled })
-    const takeOver = (uid: string, payload = `of ${uid}`) => locks.overwrite(at, { fieldName: 'title', userData: { uid }, payload })
-    for (let uid = 1; uid <= 40; uid++) await takeOver(String(uid))
-    scanned = 0
-    await takeOver('41')
-    t.equal(scanned, 1, 'that of user 40')
-    await takeOver('40')
-    scanned = 0
-    await takeOver('41')
-    t.equal(scanned, 2, 'those of user 40')
-
-    // The sort key of before: the field's hash, the version, the attempt.
-    const [draft] = [...store.items.values()].filter(({ env_entityType_entityId: key }) => key.endsWith('#drafts'))
-    const fieldName = draft!['fieldName'].replace(/#.*?\./, '#').replace(/.$/, 'x')
-    store.items.set(JSON.stringify([draft!['env_entityType_entityId'], fieldName]), {
-      ...draft,
-      fieldName,
-      payload: 'earlier',
-      displacedAt: NOW - 1,
-      userData: { uid: '40' },
-      version: 'earlier'
-    })
-    t.strictSame(
-      (await locks.drafts.list(at, { fieldName: 'title', uid: '40' })).Items.map(({ payload }) => payload),
-      ['of 40', 'of 40', 'earlier']
-    )
-    const { id } = (await locks.drafts.list(at, { uid: '40' })).Items[2]!
-    await locks.drafts.discard(at, { fieldName: 'title', draft: id })
-    t.equal((await locks.drafts.list(at, { uid: '40' })).Count, 2)
-  }
-)
+t.test('a takeover reads the drafts of the displaced user alone', async (t) => {
+  const store = memoryStore()
+  let scanned = 0
+  const client = asClient({
+    async send(command) {
+      const output = await store.send(command)
+      scanned += output['ScannedCount'] ?? 0
+      return output
+    }
+  })
+  const NOW = 1_700_000_000
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', time: fakeTime({ now: () => NOW * 1000 }), ...unpolled })
+  const takeOver = (uid: string, payload = `of ${uid}`) => locks.overwrite(at, { fieldName: 'title', userData: { uid }, payload })
+  for (let uid = 1; uid <= 40; uid++) await takeOver(String(uid))
+  scanned = 0
+  await takeOver('41')
+  t.equal(scanned, 1, 'that of user 40')
+  await takeOver('40')
+  scanned = 0
+  await takeOver('41')
+  t.equal(scanned, 2, 'those of user 40')
+})
 
 t.test('userData is limited by its bytes as JSON; that of others may be larger', async (t) => {
   const { client, items } = paged(1000)
