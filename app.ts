@@ -62,8 +62,8 @@ export interface AppOptions {
 }
 
 /**
- * The application in a scope of its own, for a host's Fastify instance. Below a prefix every path is Quoin's, also those
- * that it does not know; without one unknown paths stay the host's.
+ * The application in a scope of its own, for a host's Fastify instance. Below a prefix every path
+ * is Quoin's, also those that it does not know; without one unknown paths stay the host's.
  * @throws {Error} where it could not be right on this instance, with what to change
  */
 export async function app(
@@ -74,7 +74,10 @@ export async function app(
   await registerAll(fastify, config, /[^/]/.test(prefix))
 }
 
-/** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */
+/**
+ * The application as all there is on an instance: its unknown paths and its connections are Quoin's
+ * too.
+ */
 export const standalone = fp(
   async function standalone(fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
     await fastify.register(connections)
@@ -84,8 +87,8 @@ export const standalone = fp(
 )
 
 /**
- * What all share, then the locks (DynamoDB, no CMS) and the editions (CMS, no DynamoDB), with the lock boards, which join
- * both. Each is a scope of its own and sees no other's decorators.
+ * What all share, then the locks (DynamoDB, no CMS) and the editions (CMS, no DynamoDB), with the
+ * lock boards, which join both. Each is a scope of its own and sees no other's decorators.
  */
 async function registerAll(
   fastify: FastifyInstance,

@@ -9,7 +9,10 @@ import { listening } from './config/listening.ts'
 import { installCommandFor, isInstalled } from './lib/package-root.ts'
 import { answer, refuse } from './plugins/app/errors.ts'
 
-/** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
+/**
+ * Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it
+ * finishes what runs and exits.
+ */
 export async function serve(config: Config): Promise<string> {
   const isReadable = process.stdout.isTTY && isInstalled('pino-pretty')
   const fastify = Fastify({
@@ -30,14 +33,16 @@ export async function serve(config: Config): Promise<string> {
     await fastify.close()
   })
   return listening({ HOST: config.host, PORT: config.port }, async () => {
-    // By its address: for the name localhost Fastify opens a second server, of which no plugin knows and whose end no close waits for.
+    // By its address: for the name localhost Fastify opens a second server, of which no plugin
+    // knows and whose end no close waits for.
     const { address } = await lookup(config.host, { order: 'ipv4first' })
     return fastify.listen({ host: address, port: config.port })
   })
 }
 
 /**
- * Reads the settings file of the working directory, if there is one. What the environment has already stays.
+ * Reads the settings file of the working directory, if there is one. What the environment has
+ * already stays.
  * @throws {SettingsError} when it cannot be read
  */
 export function loadEnvFile(): void {
@@ -51,7 +56,10 @@ export function loadEnvFile(): void {
   }
 }
 
-/** Ends a start that failed: in plain words where the settings, the system or a missing package are the cause, else with everything there is. */
+/**
+ * Ends a start that failed: in plain words where the settings, the system or a missing package are
+ * the cause, else with everything there is.
+ */
 export function giveUp(error: unknown): never {
   const { syscall, message } = error as NodeJS.ErrnoException
   const missingPackage = missingPackageIn(error)
@@ -72,7 +80,9 @@ function missingPackageIn(error: unknown): string | undefined {
   return /^Cannot find package '([^']+)'/.exec(message)?.[1]
 }
 
-/** Starts the service with the settings of the environment, and ends the process where it cannot. */
+/**
+ * Starts the service with the settings of the environment, and ends the process where it cannot.
+ */
 export async function start(): Promise<void> {
   try {
     loadEnvFile()

@@ -110,7 +110,8 @@ export type AuthConfig = { admins: string[] } & (
 )
 
 /**
- * Reads how callers are known; undefined with AUTH=none, and where something is missing or wrong, which is added to `problems`.
+ * Reads how callers are known; undefined with AUTH=none, and where something is missing or wrong,
+ * which is added to `problems`.
  * @param cmsAuth CMS_AUTH as it was set, without its default
  * @internal
  */

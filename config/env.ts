@@ -12,7 +12,10 @@ import { misspelt } from './misspelt.ts'
 import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
-/** A URL by http or https, without credentials, query or fragment. Each setting adds its own notes to its schema. */
+/**
+ * A URL by http or https, without credentials, query or fragment. Each setting adds its own notes
+ * to its schema.
+ */
 const httpUrl = () =>
   Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })
 
@@ -264,7 +267,9 @@ const REQUIRED: readonly string[] = Environment.required
 export interface Config {
   host: string
   port: number
-  /** By what names callers may call with AUTH=none, besides addresses, loopback names and `host`. */
+  /**
+   * By what names callers may call with AUTH=none, besides addresses, loopback names and `host`.
+   */
   hosts: string[]
   /** Whose pages may call from a browser. */
   corsOrigins: string[]
@@ -304,7 +309,10 @@ export interface Config {
     timeoutMs: number
     /** How old a copy may be that a read is answered with while the CMS is down; 0: none is. */
     staleSeconds: number
-    /** Of a caller's cookies, the names of those that go to the CMS besides Drupal's session cookies. */
+    /**
+     * Of a caller's cookies, the names of those that go to the CMS besides Drupal's session
+     * cookies.
+     */
     cookieNames: string[]
     auth: CmsAuth
   }
@@ -313,7 +321,10 @@ export interface Config {
   enforceLocks: boolean
   /** How long the journal keeps an entry of each save; 0: there is no journal. */
   journalDays: number
-  /** The status of "Field is locked by another user": 423, or 200 for clients that throw on any other. */
+  /**
+   * The status of "Field is locked by another user": 423, or 200 for clients that throw on any
+   * other.
+   */
   lockRefusedStatus: number
   /** Whether the page /desk is served. */
   desk: boolean
@@ -337,7 +348,8 @@ export class SettingsError extends Error {
 const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
 
 /**
- * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as not set.
+ * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as
+ * not set.
  * @throws {SettingsError} naming all that is missing or wrong.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
@@ -409,7 +421,8 @@ const CMS_SETTINGS = [
 ]
 
 /**
- * Reads only what says where Drupal is, and where the content model file is to be, if that is said; the file need not be there.
+ * Reads only what says where Drupal is, and where the content model file is to be, if that is said;
+ * the file need not be there.
  * @throws {SettingsError} naming all of that which is missing or wrong.
  */
 export function readCmsConfig(
@@ -499,12 +512,18 @@ function tracesOf({
       }
 }
 
-/** The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50 or true. */
+/**
+ * The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50
+ * or true.
+ */
 function parse(schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
 
-/** The settings whose value is not printed. AUTH_PUBLIC_KEY may have the key itself in place of its path. */
+/**
+ * The settings whose value is not printed. AUTH_PUBLIC_KEY may have the key itself in place of its
+ * path.
+ */
 const SECRET = new Set([
   'OTEL_EXPORTER_OTLP_HEADERS',
   'CMS_PASSWORD',

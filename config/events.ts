@@ -64,7 +64,8 @@ export interface EventsConfig {
 
 /**
  * Reads how event streams are served.
- * @param AUTH with `none` callers are told apart by address alone, which many may share: one may have half of all streams
+ * @param AUTH with `none` callers are told apart by address alone, which many may share: one may
+ *   have half of all streams
  * @internal
  */
 export function readEvents({

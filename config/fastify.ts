@@ -12,7 +12,10 @@ import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
 import { createValidation } from './validation.ts'
 
-/** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
+/**
+ * Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON
+ * escapes are gone.
+ */
 export const BODY_LIMIT = 4 * 1024 * 1024
 
 /** The longest parameter in a path that is taken, in characters. */
@@ -21,20 +24,25 @@ export const MAX_PARAM_LENGTH = 4096
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /**
- * Options for the Fastify instance: limits and identifiers of requests. docs/embedding.md says which of them a host needs.
+ * Options for the Fastify instance: limits and identifiers of requests. docs/embedding.md says
+ * which of them a host needs.
  */
 export const fastifyOptions = {
   bodyLimit: BODY_LIMIT,
-  // A request has to arrive whole, its header sooner; Node looks every 30 seconds unless told otherwise.
+  // A request has to arrive whole, its header sooner; Node looks every 30 seconds unless told
+  // otherwise.
   requestTimeout: 30_000,
-  // Longer than balancers keep an idle connection (AWS and nginx 60 seconds, Google 600), or they send a request into
-  // one that is just being closed. maxRequestsPerSocket stays off: Node would answer what is over it without a body.
+  // Longer than balancers keep an idle connection (AWS and nginx 60 seconds, Google 600), or they
+  // send a request into one that is just being closed. maxRequestsPerSocket stays off: Node would
+  // answer what is over it without a body.
   keepAliveTimeout: 620_000,
-  // Without a byte either way: a caller that does not take its answer. Longer than the longest CMS_TIMEOUT_MS.
+  // Without a byte either way: a caller that does not take its answer. Longer than the longest
+  // CMS_TIMEOUT_MS.
   connectionTimeout: 900_000,
   // plugins/app/errors.ts refuses a request without Host; Node would do it without a body.
   http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 5000 },
-  // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while closing is answered whole.
+  // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while
+  // closing is answered whole.
   return503OnClosing: false,
   logController: Object.assign(new LogController(), {
     // plugins/app/observers.ts logs one line for each request, in place of Fastify's two.
@@ -45,7 +53,8 @@ export const fastifyOptions = {
       request.log.debug(error, 'the answer broke off')
   }),
   routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-  // Or Fastify loads compilers of its own before plugins/app/validation.ts can say that it needs none.
+  // Or Fastify loads compilers of its own before plugins/app/validation.ts can say that it needs
+  // none.
   schemaController: createValidation().schemaController,
   genReqId(request) {
     const given = request.headers['x-request-id']
@@ -91,8 +100,9 @@ const LINE_MEMBERS = 'pid,hostname,reqId,method,route,path,status,code,ms,upstre
 const LOG_BACKLOG = 16 * 1024 * 1024
 
 /**
- * Standard output, for the log. While it cannot be written, as on a full disk, the service goes on. pino by itself would end
- * the process, and would first wait without end for the room to say so, while the port is still open.
+ * Standard output, for the log. While it cannot be written, as on a full disk, the service goes on.
+ * pino by itself would end the process, and would first wait without end for the room to say so,
+ * while the port is still open.
  */
 export function standardOutput({
   dest = 1,

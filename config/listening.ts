@@ -7,7 +7,8 @@ const OF_THE_HOST = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']
  * Listens, and says which setting is wrong where the system refuses to.
  *
  * @param settings the host's setting with its value, then the port's
- * @throws {SettingsError} naming the port that is in use, or the host that this machine does not have
+ * @throws {SettingsError} naming the port that is in use, or the host that this machine does not
+ *   have
  */
 export async function listening(
   settings: { [name: string]: string | number },

@@ -7,9 +7,9 @@ const TYPOS = 2
 const SHORTEST = 6
 
 /**
- * Finds environment variables that look like misspelt settings: two letters differ, or a part at the end is missing or too
- * much (`CMS_TIMEOUT` for `CMS_TIMEOUT_MS`). Other programs' variables share the environment, so a name without a setting
- * near it is left alone.
+ * Finds environment variables that look like misspelt settings: two letters differ, or a part at
+ * the end is missing or too much (`CMS_TIMEOUT` for `CMS_TIMEOUT_MS`). Other programs' variables
+ * share the environment, so a name without a setting near it is left alone.
  *
  * @param env such as `process.env`
  * @param settings the names of all settings

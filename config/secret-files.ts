@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
 import { inGroup, setting } from './setting.ts'
 
-/** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
+/**
+ * The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount
+ * them.
+ */
 export const SECRETS = [
   'OTEL_EXPORTER_OTLP_HEADERS',
   'EVENTS_BUS_URL',
@@ -25,8 +28,9 @@ export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
 })
 
 /**
- * Puts the contents of secret files in the place of the secrets that they hold. A line break at the end of a file, which
- * editors add, is not part of the secret. A file that cannot be read, or a secret that is set twice, is added to `problems`.
+ * Puts the contents of secret files in the place of the secrets that they hold. A line break at the
+ * end of a file, which editors add, is not part of the secret. A file that cannot be read, or a
+ * secret that is set twice, is added to `problems`.
  */
 export function withSecretFiles(
   env: Record<string, string | undefined>,

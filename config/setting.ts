@@ -1,6 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 
-/** What a setting's schema says besides what its value may be. `npm run settings` makes the documents of it. */
+/**
+ * What a setting's schema says besides what its value may be. `npm run settings` makes the
+ * documents of it.
+ */
 export interface SettingNotes {
   /** What the setting is for; in Markdown. */
   description: string

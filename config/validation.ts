@@ -6,10 +6,14 @@ import type {
   FastifyServerOptions
 } from 'fastify'
 
-/** An integer as one writes it: Ajv's own coercion takes " 5", "0x10" and "1e1" too, and "Infinity" for an integer. */
+/**
+ * An integer as one writes it: Ajv's own coercion takes " 5", "0x10" and "1e1" too, and "Infinity"
+ * for an integer.
+ */
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
 
-// The schemas are part of the code, and tests hold them to OpenAPI and to Ajv; here they are not checked again.
+// The schemas are part of the code, and tests hold them to OpenAPI and to Ajv; here they are not
+// checked again.
 const options = {
   removeAdditional: false,
   useDefaults: true,
@@ -19,7 +23,9 @@ const options = {
   validateSchema: false
 }
 
-/** A part of a request that is an object, such as its query string, and what its schema says of it. */
+/**
+ * A part of a request that is an object, such as its query string, and what its schema says of it.
+ */
 type RequestPart = Record<string, unknown>
 interface ObjectSchema {
   properties: Record<string, { type?: string }>
@@ -36,12 +42,13 @@ export interface Validation {
 }
 
 /**
- * Validation that changes nothing in a body: a JSON body says its own types, so there `"title": 5` is an error and not
- * `"5"`. A query string is text, so integers in it are read. Nothing is removed. Nor from answers: their schemas
- * document them, but must neither drop nor refuse what the CMS or the store holds.
+ * Validation that changes nothing in a body: a JSON body says its own types, so there `"title": 5`
+ * is an error and not `"5"`. A query string is text, so integers in it are read. Nothing is
+ * removed. Nor from answers: their schemas document them, but must neither drop nor refuse what the
+ * CMS or the store holds.
  *
- * Compiling every schema takes 105 ms of CPU, and all else of a start 350. So each is compiled when a request comes that needs
- * it, or by `compileAll`.
+ * Compiling every schema takes 105 ms of CPU, and all else of a start 350. So each is compiled when
+ * a request comes that needs it, or by `compileAll`.
  */
 export function createValidation(): Validation {
   const compilations: Array<() => unknown> = []
@@ -66,7 +73,8 @@ export function createValidation(): Validation {
       compilations.push(compile)
       return validate
     }
-    // The declared type is that of a compiler for Ajv's JSON Type Definition too, which nothing here uses.
+    // The declared type is that of a compiler for Ajv's JSON Type Definition too, which nothing
+    // here uses.
     return compiler as never
   }
 
@@ -84,8 +92,9 @@ export function createValidation(): Validation {
 }
 
 /**
- * The compiled validators, by the schema and the JSON of the schemas it may refer to. Scopes, and applications in one
- * process, mostly share them. A validator goes when no route has its schema any more.
+ * The compiled validators, by the schema and the JSON of the schemas it may refer to. Scopes, and
+ * applications in one process, mostly share them. A validator goes when no route has its schema any
+ * more.
  */
 const validators = new WeakMap<object, Map<string, ValidateFunction>>()
 

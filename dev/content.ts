@@ -249,11 +249,14 @@ function paper(bundles: Bundle[], bundleOf: (issue: Issue) => string): CmsConten
 }
 
 /**
- * The sample site of a newspaper: 60 editions in the bundles `daily` and `special`, 120 articles, sections and covers,
- * some of it unpublished; users admin, editor, editor2 and reader, whose passwords are their names. Every id and uuid
- * is the same in every run.
+ * The sample site of a newspaper: 60 editions in the bundles `daily` and `special`, 120 articles,
+ * sections and covers, some of it unpublished; users admin, editor, editor2 and reader, whose
+ * passwords are their names. Every id and uuid is the same in every run.
  */
 export const newspaper = (): CmsContent => paper(twoBundles, (issue) => issue.kind)
 
-/** The same paper with a single bundle, `publisher_container`, whose editions are told apart by the list field alone. */
+/**
+ * The same paper with a single bundle, `publisher_container`, whose editions are told apart by the
+ * list field alone.
+ */
 export const singleBundleNewspaper = (): CmsContent => paper(oneBundle, () => 'publisher_container')

@@ -7,8 +7,9 @@ const ROOT = resolve(import.meta.dirname, '..')
 const ENTRY = 'app.ts'
 
 /**
- * Writes the type declarations of the package: those that the entry's reach, and no others. A host that compiles with all
- * of a package's types checked would otherwise have those of every plugin, which say what Quoin's own instances have.
+ * Writes the type declarations of the package: those that the entry's reach, and no others. A host
+ * that compiles with all of a package's types checked would otherwise have those of every plugin,
+ * which say what Quoin's own instances have.
  */
 function writeDeclarations(): void {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.build.json'), ts.sys.readFile)

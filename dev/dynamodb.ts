@@ -13,10 +13,11 @@ export interface EmbeddedEngine {
 }
 
 /**
- * Starts a DynamoDB-compatible engine inside this process, on a free port of 127.0.0.1. Tables have to be made
- * (lib/table/definition.ts) and are there again at the next start.
+ * Starts a DynamoDB-compatible engine inside this process, on a free port of 127.0.0.1. Tables have
+ * to be made (lib/table/definition.ts) and are there again at the next start.
  * @param dataDir where its files are kept; without it they are in memory
- * @throws {Error} with one sentence for the user, before anything listens, when another process uses `dataDir`
+ * @throws {Error} with one sentence for the user, before anything listens, when another process
+ *   uses `dataDir`
  */
 export async function startDynamodb(dataDir?: string): Promise<EmbeddedEngine> {
   const guard = dataDir === undefined ? undefined : await claim(dataDir)
@@ -41,8 +42,9 @@ export async function startDynamodb(dataDir?: string): Promise<EmbeddedEngine> {
 }
 
 /**
- * Keeps requests from ending this process. dynalite throws when a caller leaves before the whole body has come, and when
- * its database closes while it works on a request, also one whose caller has left.
+ * Keeps requests from ending this process. dynalite throws when a caller leaves before the whole
+ * body has come, and when its database closes while it works on a request, also one whose caller
+ * has left.
  * @returns a function that lets no further request in and waits for those that dynalite works on
  */
 function guardRequests(server: Server): () => Promise<void> {
@@ -65,8 +67,9 @@ function guardRequests(server: Server): () => Promise<void> {
 }
 
 /**
- * Holds the directory for this process. dynalite itself would listen beside another one and crash at its first
- * request. LevelDB's lock is the system's own and ends with the process, however that ends.
+ * Holds the directory for this process. dynalite itself would listen beside another one and crash
+ * at its first request. LevelDB's lock is the system's own and ends with the process, however that
+ * ends.
  */
 async function claim(dataDir: string): Promise<ClassicLevel> {
   const guard = new ClassicLevel(join(dataDir, 'dynamodb.lock'))

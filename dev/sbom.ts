@@ -3,9 +3,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// `npm run sbom`: prints the bill of materials of what the image runs, in CycloneDX: what production installs, with the optional
-// packages. Not by `npm sbom --omit dev` in this tree: npm leaves out every package that a development tool needs too, such as
-// ajv (`.dev` of its query selectors). So a tree is made of the lock that has none.
+// `npm run sbom`: prints the bill of materials of what the image runs, in CycloneDX: what
+// production installs, with the optional packages. Not by `npm sbom --omit dev` in this tree: npm
+// leaves out every package that a development tool needs too, such as ajv (`.dev` of its query
+// selectors). So a tree is made of the lock that has none.
 
 interface Manifest {
   dependencies: object
@@ -17,7 +18,10 @@ interface Manifest {
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** The manifest with the optional packages among the others, and without what the image does not install. */
+/**
+ * The manifest with the optional packages among the others, and without what the image does not
+ * install.
+ */
 function manifestOfImage({
   devDependencies,
   workspaces,

@@ -9,7 +9,10 @@ import { newspaper } from './content.ts'
 import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
 
-/** Who installs Quoin as a package gets no engine: production needs none, and it is built for the machine it runs on. */
+/**
+ * Who installs Quoin as a package gets no engine: production needs none, and it is built for the
+ * machine it runs on.
+ */
 const MISSING_ENGINE =
   'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
 
@@ -25,7 +28,10 @@ async function startEngine(dataDir: string): Promise<EmbeddedEngine> {
   }
 }
 
-/** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
+/**
+ * `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name
+ * others.
+ */
 async function start(): Promise<void> {
   const env: Record<string, string | undefined> = {
     ...process.env,

@@ -1,6 +1,7 @@
 /**
- * The closed vocabulary of failures: every `code` that an answer of this service can carry, with its HTTP status
- * (RFC 9110, RFC 4918 for 423) and the `name` shown in the lock endpoints' `error` object.
+ * The closed vocabulary of failures: every `code` that an answer of this service can carry, with
+ * its HTTP status (RFC 9110, RFC 4918 for 423) and the `name` shown in the lock endpoints' `error`
+ * object.
  */
 export const failures = {
   BAD_REQUEST: { status: 400, name: 'BadRequestError' },
@@ -54,8 +55,8 @@ export const failures = {
 export type FailureCode = keyof typeof failures
 
 /**
- * The texts of failures that are thrown in one place and shown in the documentation, or thrown in several. A text that only
- * one place needs stands there.
+ * The texts of failures that are thrown in one place and shown in the documentation, or thrown in
+ * several. A text that only one place needs stands there.
  */
 export const texts = {
   anotherMethod: (method: string, allowed: string[]) =>
@@ -131,7 +132,10 @@ export interface FailureOptions {
   cause?: unknown
   /** Members added to the answer: `violations`, `lock`, `failed`, ... */
   details?: Record<string, unknown>
-  /** Response header fields: `allow`, `retry-after`, `www-authenticate`; `location` from where Quoin is mounted on. */
+  /**
+   * Response header fields: `allow`, `retry-after`, `www-authenticate`; `location` from where Quoin
+   * is mounted on.
+   */
   headers?: Record<string, string>
   /** The status in place of the vocabulary's (LOCK_REFUSED_STATUS). */
   status?: number
@@ -142,7 +146,10 @@ export interface FailureOptions {
 /** V8's limit: how many frames of the stack an error records when it is made. */
 const recording = Error as { stackTraceLimit?: number | undefined }
 
-/** An error that is not a defect. It has no stack, which would be a tenth of the cost of a refused lock. */
+/**
+ * An error that is not a defect. It has no stack, which would be a tenth of the cost of a refused
+ * lock.
+ */
 export class Stackless extends Error {
   constructor(message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = recording
@@ -152,7 +159,10 @@ export class Stackless extends Error {
   }
 }
 
-/** A failure of the vocabulary. Its message is for the caller and shows no internals; the underlying error is its cause. */
+/**
+ * A failure of the vocabulary. Its message is for the caller and shows no internals; the underlying
+ * error is its cause.
+ */
 export class Failure extends Stackless {
   readonly code: FailureCode
   readonly statusCode: number

@@ -1,19 +1,31 @@
-/** What a JSON text from outside may be made of, whatever its size. Checked before anything is made of it. */
+/**
+ * What a JSON text from outside may be made of, whatever its size. Checked before anything is made
+ * of it.
+ */
 export interface JsonLimits {
   /** Objects, lists and their items and members, those of all levels together. */
   values: number
-  /** Different names of members. Each costs the parser much more than a value under a name that it knows. */
+  /**
+   * Different names of members. Each costs the parser much more than a value under a name that it
+   * knows.
+   */
   names: number
   /** Objects and lists that are in one another. */
   depth: number
 }
 
-/** What Quoin takes from the CMS: a page of 50 editions with 600 articles each has 480 000 values, and some 100 names. */
+/**
+ * What Quoin takes from the CMS: a page of 50 editions with 600 articles each has 480 000 values,
+ * and some 100 names.
+ */
 export const JSON_LIMITS: JsonLimits = { values: 500_000, names: 10_000, depth: 500 }
 
 export interface JsonShape {
   values: number
-  /** Which limit it passes, as a message says it; undefined if it passes none. The rest was not counted then. */
+  /**
+   * Which limit it passes, as a message says it; undefined if it passes none. The rest was not
+   * counted then.
+   */
   excess?: string
 }
 
@@ -34,9 +46,9 @@ const FACTOR = 0x9e3779b1
 const SEED = Math.trunc(Math.random() * 2 ** 32)
 
 /**
- * Looks at what a JSON text is made of, in one pass over its bytes. It costs 0.4 to 1.1 ms for each MB: 11 to 21 % of what
- * JSON.parse() takes of usual lists, and up to 37 % where JSON.parse() is fast, as with long texts. Takes any bytes. Of what
- * is not JSON the numbers mean nothing.
+ * Looks at what a JSON text is made of, in one pass over its bytes. It costs 0.4 to 1.1 ms for each
+ * MB: 11 to 21 % of what JSON.parse() takes of usual lists, and up to 37 % where JSON.parse() is
+ * fast, as with long texts. Takes any bytes. Of what is not JSON the numbers mean nothing.
  */
 export function measureJson(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): JsonShape {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -75,7 +87,10 @@ export function measureJson(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS)
     : { values }
 }
 
-/** The index of the quote that ends a string, or the length where none does. Looks at four bytes at once. */
+/**
+ * The index of the quote that ends a string, or the length where none does. Looks at four bytes at
+ * once.
+ */
 function endOfString(bytes: Uint8Array, view: DataView, begin: number): number {
   const last = bytes.length - 4
   let index = begin
@@ -87,7 +102,10 @@ function endOfString(bytes: Uint8Array, view: DataView, begin: number): number {
   }
 }
 
-/** Not 0 where one of four bytes is a quote or a backslash, and for some others (Hacker's Delight, section 6-1). */
+/**
+ * Not 0 where one of four bytes is a quote or a backslash, and for some others (Hacker's Delight,
+ * section 6-1).
+ */
 function hasEnd(four: number): number {
   const quote = four ^ 0x22222222
   const backslash = four ^ 0x5c5c5c5c

@@ -31,7 +31,10 @@ export function asText<T extends TSchema>(schema: T) {
   return Type.Unsafe<JsonText<Static<T>>>(schema)
 }
 
-/** JSON with the members of each object in one order. The engines of the lock store keep none, so the same item may be read with another. */
+/**
+ * JSON with the members of each object in one order. The engines of the lock store keep none, so
+ * the same item may be read with another.
+ */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)

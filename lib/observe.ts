@@ -3,7 +3,10 @@ export interface ObservedCall {
   to: 'cms' | 'store'
   /** The HTTP method, or DynamoDB's name of the operation. */
   operation: string
-  /** The path that the CMS is asked for, without its query, which may hold what somebody searched for. */
+  /**
+   * The path that the CMS is asked for, without its query, which may hold what somebody searched
+   * for.
+   */
   path?: string
 }
 
@@ -11,7 +14,10 @@ export interface ObservedCall {
 export interface CallObserver {
   /** Header fields for the call to take along. */
   headers?: Record<string, string>
-  /** Call this once, with the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and with the status. */
+  /**
+   * Call this once, with the class of the HTTP status such as `2xx`, `ok`, or the code of the
+   * failure; and with the status.
+   */
   end(outcome: string, status?: number): void
 }
 

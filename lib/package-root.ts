@@ -2,10 +2,16 @@ import { findPackageJSON } from 'node:module'
 import { dirname } from 'node:path'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
-/** The directory of the files that Quoin serves or reads: that of its package.json, wherever this module was compiled to. */
+/**
+ * The directory of the files that Quoin serves or reads: that of its package.json, wherever this
+ * module was compiled to.
+ */
 export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)
 
-/** How one runs a verb of Quoin here: by npm in a clone, by npx where it is installed as a package, whose modules are compiled. */
+/**
+ * How one runs a verb of Quoin here: by npm in a clone, by npx where it is installed as a package,
+ * whose modules are compiled.
+ */
 export function commandFor(
   verb: 'doctor' | 'model' | 'table',
   module = import.meta.filename
@@ -24,8 +30,9 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * How one installs an optional package here. In a clone one command installs all of them, in the locked versions. Beside an
- * installed Quoin npm adds this one, in a version that Quoin takes; OpenTelemetry's packages are of use only together.
+ * How one installs an optional package here. In a clone one command installs all of them, in the
+ * locked versions. Beside an installed Quoin npm adds this one, in a version that Quoin takes;
+ * OpenTelemetry's packages are of use only together.
  */
 export function installCommandFor(name: string, module = import.meta.filename): string {
   if (module.endsWith('.ts')) return 'npm run install:optional'

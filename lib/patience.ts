@@ -4,7 +4,10 @@ import type { Time } from './time.ts'
 /** How long a loop tries, in milliseconds. */
 export const WAIT_MS = 10_000
 
-/** The first pause between two tries and the longest one, in milliseconds. Each is twice the one before, less up to a half. */
+/**
+ * The first pause between two tries and the longest one, in milliseconds. Each is twice the one
+ * before, less up to a half.
+ */
 const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 500
 

@@ -1,19 +1,26 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
 /**
- * Refers to a shared schema from another schema or an answer. The documentation shows its name, types have its type.
+ * Refers to a shared schema from another schema or an answer. The documentation shows its name,
+ * types have its type.
  * @param options its description and other options at this place
  */
 export function ref<T extends TSchema>(schema: T, options: object = {}) {
   return Type.Unsafe<Static<T>>({ ...options, $ref: `${schema.$id}#` })
 }
 
-/** The schema of a failure. Its type is `never`: a failure is thrown, and no handler answers with one. */
+/**
+ * The schema of a failure. Its type is `never`: a failure is thrown, and no handler answers with
+ * one.
+ */
 export function failureRef(schema: TSchema) {
   return Type.Unsafe<never>({ $ref: `${schema.$id}#` })
 }
 
-/** An answer without a body. OpenAPI has no other word for it in a response schema than the type null. */
+/**
+ * An answer without a body. OpenAPI has no other word for it in a response schema than the type
+ * null.
+ */
 export function noBody(description: string, headers: Record<string, object> = {}) {
   return Type.Unsafe<void>({ type: 'null', description, headers })
 }

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The clocks, the pauses and the random numbers of whatever goes by time. */
 export interface Time {
-  /** Milliseconds since 1970. What concerns the table goes by the store's clock (lib/table/clock.ts). */
+  /**
+   * Milliseconds since 1970. What concerns the table goes by the store's clock
+   * (lib/table/clock.ts).
+   */
   now: () => number
   /** Resolves when `now` is right; undefined where it is already. */
   ready: () => Promise<void> | undefined

@@ -30,7 +30,10 @@ const FLUSH_MS = 2000
 export interface TracingOptions {
   /** What takes OTLP over HTTP, in protobuf. */
   url: string
-  /** The header fields of each request to it, as OTEL_EXPORTER_OTLP_HEADERS has them: `name=value`, separated by commas. */
+  /**
+   * The header fields of each request to it, as OTEL_EXPORTER_OTLP_HEADERS has them: `name=value`,
+   * separated by commas.
+   */
   headers?: string
   /** Goes before the one in OTEL_RESOURCE_ATTRIBUTES. */
   serviceName?: string
@@ -47,15 +50,19 @@ export interface RequestSpan {
 }
 
 export interface Tracing {
-  /** Begins the span of a request, below that of its caller if the header fields say so (W3C Trace Context). */
+  /**
+   * Begins the span of a request, below that of its caller if the header fields say so (W3C Trace
+   * Context).
+   */
   request(headers: IncomingHttpHeaders, name: string, attributes: Attributes): RequestSpan
   /** Sends what has not been sent. */
   close(): Promise<void>
 }
 
 /**
- * Traces, sent to a collector in batches. What the caller decided about sampling holds; without a caller's decision
- * every request is traced. Attributes are named as OpenTelemetry's semantic conventions for HTTP and databases have it.
+ * Traces, sent to a collector in batches. What the caller decided about sampling holds; without a
+ * caller's decision every request is traced. Attributes are named as OpenTelemetry's semantic
+ * conventions for HTTP and databases have it.
  */
 export function createTracing({
   url,

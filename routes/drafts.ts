@@ -10,7 +10,9 @@ import { lockAnswers, doneAnswer } from './lock-answers.ts'
 
 const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = lockAnswers
 
-/** Kept drafts: the texts of locks that somebody else took over or released, or that have expired. */
+/**
+ * Kept drafts: the texts of locks that somebody else took over or released, or that have expired.
+ */
 export default async function drafts(fastify: FastifyInstance) {
   for (const schema of [Draft, DraftList, DraftsListed]) fastify.addSchema(schema)
 
@@ -70,7 +72,10 @@ const discard: Handler<typeof discardSchema> = async function (request) {
   return { success: true }
 }
 
-/** Who asks. A user sees their own drafts. An administrator with a right to the entity sees those of others too. */
+/**
+ * Who asks. A user sees their own drafts. An administrator with a right to the entity sees those of
+ * others too.
+ */
 async function askingFor(
   right: Right,
   request: Pick<FastifyRequest, 'identity' | 'may'>,

@@ -25,7 +25,10 @@ export function locationOf({ basePath }: Pick<FastifyInstance, 'basePath'>, id: 
   return `${basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`
 }
 
-/** The header fields of an answer to a save. @param isShared whether it had its turn among all instances */
+/**
+ * The header fields of an answer to a save.
+ * @param isShared whether it had its turn among all instances
+ */
 export function ofSave(etag: string, isShared: boolean): Record<string, string> {
   return isShared ? { etag } : { etag, 'edition-turn': 'instance' }
 }

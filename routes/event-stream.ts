@@ -6,10 +6,15 @@ import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/watcher.ts'
 import { Petition, Presence } from '../lib/locks/schemas.ts'
 
-/** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */
+/**
+ * A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing.
+ */
 const PIECE_BYTES = 65_536
 
-/** An answer that is an event stream, as the documentation shows it: a handler answers with what the text is read from. */
+/**
+ * An answer that is an event stream, as the documentation shows it: a handler answers with what the
+ * text is read from.
+ */
 export function eventStream(description: string, snapshot: object, lock: object) {
   const example =
     encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
@@ -47,8 +52,8 @@ export function eventStream(description: string, snapshot: object, lock: object)
 /**
  * Answers with Server-Sent Events (WHATWG HTML, section 9.2), each encoded once for all callers.
  * @param dataOf the data of a snapshot
- * @returns the stream that answers a request. It ends when there are no more events, and when the caller leaves, stops
- *   reading or would not be let in any more
+ * @returns the stream that answers a request. It ends when there are no more events, and when the
+ *   caller leaves, stops reading or would not be let in any more
  */
 export function createEventStreams(dataOf: (snapshot: Snapshot) => object) {
   /** A text stays as long as a caller has not taken it. */

@@ -25,7 +25,10 @@ type Dependencies = Static<typeof Ready>['dependencies']
 /** How long a dependency may take to answer, in milliseconds. */
 const PATIENCE_MS = 5000
 
-/** How long an answer is shared by all who ask, in milliseconds: a dependency is not asked more often, whatever asks here. */
+/**
+ * How long an answer is shared by all who ask, in milliseconds: a dependency is not asked more
+ * often, whatever asks here.
+ */
 const SHARED_MS = 1000
 
 /** GET /health/live and GET /health/ready. */
@@ -79,7 +82,10 @@ const readySchema = {
   }
 }
 
-/** Asks every dependency, for all who ask at once and for a moment after; a change of state is logged. */
+/**
+ * Asks every dependency, for all who ask at once and for a moment after; a change of state is
+ * logged.
+ */
 function sharedStates(fastify: FastifyInstance): () => Promise<Dependencies> {
   const { log } = fastify
   const unavailable = new Set<string>()

@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 const schema = { hide: true }
 
 /**
- * Leads whoever has only the service's address to a page: the desk, or the documentation of the API. The location is
- * relative (RFC 9110 section 10.2.2), so that it holds below a prefix and behind a proxy that cuts one.
+ * Leads whoever has only the service's address to a page: the desk, or the documentation of the
+ * API. The location is relative (RFC 9110 section 10.2.2), so that it holds below a prefix and
+ * behind a proxy that cuts one.
  */
 export default async function home(
   fastify: FastifyInstance,

@@ -5,7 +5,10 @@ import { failureHeaders, failureRef, ref } from '../lib/schema-parts.ts'
 
 const holder = Holder['examples'][0]
 
-/** The answers of the lock endpoints as the documentation shows them; plugins/app/errors.ts makes the real failures. */
+/**
+ * The answers of the lock endpoints as the documentation shows them; plugins/app/errors.ts makes
+ * the real failures.
+ */
 export const lockAnswers = {
   wrong: failureAnswer(
     'BAD_REQUEST',
@@ -119,10 +122,14 @@ interface AcquireAnswers {
   200: { content: { 'application/json': { schema: TUnsafe<Done> } } }
 }
 
-/** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
+/**
+ * The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a
+ * success.
+ */
 export function acquireAnswers(refusedStatus: number): AcquireAnswers {
   const yours = 'The lock is yours'
-  // Both are variables: in a literal TypeScript would refuse what the document shows beside the answers of a handler.
+  // Both are variables: in a literal TypeScript would refuse what the document shows beside the
+  // answers of a handler.
   if (refusedStatus !== 200) {
     const answers = {
       200: { description: yours, headers, content: { 'application/json': { schema: ref(Done) } } },

@@ -66,7 +66,8 @@ export default async function locks(fastify: FastifyInstance) {
     .get('/api/cloud/data-state/:type/:id', { schema: listSchema }, list)
     .delete('/api/cloud/data-state/:type/:id', { schema: releaseSchema }, release)
 
-  // sendBeacon, which a page can still call when it closes, is POST only and sends text as text/plain.
+  // sendBeacon, which a page can still call when it closes, is POST only and sends text as
+  // text/plain.
   await fastify.register(async function beacons(scope) {
     scope.addContentTypeParser('text/plain', scope.parseJson)
     scope
@@ -180,7 +181,8 @@ const list: Handler<typeof listSchema> = async function (request, reply) {
   reply.headers({ etag, 'cache-control': 'private, no-cache' })
   if (matchesWeakly(headers['if-none-match'], etag)) {
     reply.code(304)
-    // Without a payload Fastify gives the answer to HEAD the length 0. That of a 304 may be no other than that of the 200 (RFC 9110 section 8.6).
+    // Without a payload Fastify gives the answer to HEAD the length 0. That of a 304 may be no
+    // other than that of the 200 (RFC 9110 section 8.6).
     if (method !== 'HEAD') return reply.send()
   }
   return { success: true, data }
@@ -254,8 +256,9 @@ type Releasing = Pick<
 >
 
 /**
- * Releases the caller's own locks, whatever the CMS says of the entity by now. Only an administrator who may edit the entity
- * releases the locks of others. Only a caller who may view the entity learns who holds it.
+ * Releases the caller's own locks, whatever the CMS says of the entity by now. Only an
+ * administrator who may edit the entity releases the locks of others. Only a caller who may view
+ * the entity learns who holds it.
  */
 async function letGo(
   fastify: FastifyInstance,

@@ -12,12 +12,18 @@ export interface Repeatable<T extends SaveResult, Status extends number> {
   status(saved: T): Status
 }
 
-/** A reply whose schema names these statuses. `code` is no method, since TypeScript would let a method take more of them. */
+/**
+ * A reply whose schema names these statuses. `code` is no method, since TypeScript would let a
+ * method take more of them.
+ */
 interface RepeatableReply<Status extends number> extends Pick<FastifyReply, 'header'> {
   code: (status: Status) => unknown
 }
 
-/** Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and `Idempotency-Replayed` where nothing was saved now. */
+/**
+ * Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and
+ * `Idempotency-Replayed` where nothing was saved now.
+ */
 export async function repeatable<T extends SaveResult, Status extends number>(
   request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>,
   reply: RepeatableReply<Status>,
@@ -55,7 +61,10 @@ export async function repeatable<T extends SaveResult, Status extends number>(
   }
 }
 
-/** The same key is one, whether a client sends it in quotes, as the draft has it, or bare, as most do. */
+/**
+ * The same key is one, whether a client sends it in quotes, as the draft has it, or bare, as most
+ * do.
+ */
 function quoted(key: string): string {
   return key.startsWith('"') ? key : `"${key}"`
 }

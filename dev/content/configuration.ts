@@ -84,7 +84,10 @@ export function bundleSeeds(bundles: Bundle[]): Seed[] {
   ]
 }
 
-/** The list field that tells kinds of edition apart: its storage with the allowed values, and its use in each bundle. */
+/**
+ * The list field that tells kinds of edition apart: its storage with the allowed values, and its
+ * use in each bundle.
+ */
 export function editionTypeSeeds(allowedValues: Record<string, string>, bundles: Bundle[]): Seed[] {
   const name = 'field_publisher_edition_type'
   return [

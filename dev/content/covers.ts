@@ -35,8 +35,8 @@ function harbour(scene: number, y: number): string {
 }
 
 /**
- * A front page drawn in SVG, the nth of six; it goes by the name of a photograph, as the sample site's editions refer
- * to it.
+ * A front page drawn in SVG, the nth of six; it goes by the name of a photograph, as the sample
+ * site's editions refer to it.
  */
 export function coverFile(nth: number): { type: string; body: string } {
   const scene = nth % scenes.length

@@ -23,8 +23,9 @@ export interface EntityIds {
 export interface Access {
   /**
    * Resolves when the asker has the right, with the ids of the entity where those were found out.
-   * @throws {Failure} NOT_FOUND where the entity is hidden from the asker, or absent; FORBIDDEN where it may be seen but not
-   *   edited; AUTH_UNAVAILABLE, CMS_READ_ONLY where that cannot be found out
+   * @throws {Failure} NOT_FOUND where the entity is hidden from the asker, or absent; FORBIDDEN
+   *   where it may be seen but not edited; AUTH_UNAVAILABLE, CMS_READ_ONLY where that cannot be
+   *   found out
    */
   demand(right: Right, entity: Entity, asker: Asker): Promise<EntityIds | void>
 }
@@ -38,7 +39,10 @@ export const claimAccess: Access = {
   }
 }
 
-/** Whether a failure of `demand` says that the caller lacks the right. Otherwise the right could not be checked. */
+/**
+ * Whether a failure of `demand` says that the caller lacks the right. Otherwise the right could not
+ * be checked.
+ */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Failure && (error.code === 'NOT_FOUND' || error.code === 'FORBIDDEN')
 }

@@ -15,7 +15,10 @@ export interface CmsAccessOptions {
   refusals?: Refusals | undefined
   /** The uids of those who may see and lock everything; the CMS is not asked about them. */
   editors?: readonly string[]
-  /** The types of entities that every known caller may see and lock; the CMS is not asked about them. */
+  /**
+   * The types of entities that every known caller may see and lock; the CMS is not asked about
+   * them.
+   */
   openTypes?: readonly string[]
   /** How many answers of each kind are remembered. */
   most?: number
@@ -31,9 +34,9 @@ interface Question {
 const REFUSED_MS = 60_000
 
 /**
- * Access by the CMS's own rules: users who may view an entity there may see its locks, and users who may edit it may lock.
- * Quoin asks the CMS with the caller's own credentials. An answer holds for a minute. While the CMS is away a permission
- * holds for 15 minutes (lib/auth/remember.ts).
+ * Access by the CMS's own rules: users who may view an entity there may see its locks, and users
+ * who may edit it may lock. Quoin asks the CMS with the caller's own credentials. An answer holds
+ * for a minute. While the CMS is away a permission holds for 15 minutes (lib/auth/remember.ts).
  */
 export function createCmsAccess({
   questions,

@@ -25,11 +25,19 @@ export interface EntityLocation extends EntityIds {
   language: string | undefined
 }
 
-/** What the CMS is asked about one entity, with the credentials of one caller. Both throw where it does not say. */
+/**
+ * What the CMS is asked about one entity, with the credentials of one caller. Both throw where it
+ * does not say.
+ */
 export interface Questions {
-  /** The entity, by its integer id or uuid; undefined where it is hidden from the caller, or absent. */
+  /**
+   * The entity, by its integer id or uuid; undefined where it is hidden from the caller, or absent.
+   */
   find(entity: Entity, caller: Caller): Promise<EntityLocation | undefined>
-  /** Whether the caller may edit it. @throws {Failure} CMS_READ_ONLY where JSON:API takes no writes, so that it cannot be asked */
+  /**
+   * Whether the caller may edit it.
+   * @throws {Failure} CMS_READ_ONLY where JSON:API takes no writes, so that it cannot be asked
+   */
   isEditable(place: EntityLocation, caller: Caller): Promise<boolean>
 }
 
@@ -58,10 +66,12 @@ const EDITABLE = [400, 409, 422]
 /**
  * Asks Drupal through JSON:API.
  *
- * To learn whether a caller may edit, Quoin sends a PATCH that cannot succeed: its document is empty. Drupal checks the
- * access to the entity with the route. Only then does it read the document, and refuse it, since the document has no type and
- * not the entity's id. Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
- * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
+ * To learn whether a caller may edit, Quoin sends a PATCH that cannot succeed: its document is
+ * empty. Drupal checks the access to the entity with the route. Only then does it read the
+ * document, and refuse it, since the document has no type and not the entity's id. Source:
+ * Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
+ * JsonApiDocumentTopLevelNormalizer::validateRequestBody(),
+ * Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 export function createQuestions({
   http,
@@ -75,7 +85,10 @@ export function createQuestions({
   const catalog = createCatalog({ cms, model })
   const lookups = new Map<string, Editions['bare']>()
 
-  /** Finds entities of any type as editions are found: by a filter, or without filter access by a search of the list. */
+  /**
+   * Finds entities of any type as editions are found: by a filter, or without filter access by a
+   * search of the list.
+   */
   function lookUp(entityType: string): Editions['bare'] {
     const lookup = lookups.get(entityType)
     if (lookup) return lookup
@@ -89,7 +102,8 @@ export function createQuestions({
     { type, id: lockId }: Entity,
     caller: Caller
   ): Promise<EntityLocation | undefined> {
-    // Who may see or edit an entity may do so in all its languages: Drupal is asked about the entity.
+    // Who may see or edit an entity may do so in all its languages: Drupal is asked about the
+    // entity.
     const { id } = lockNameOf(lockId, model)
     if (!ID.test(id)) return undefined
     const all = await catalog.all(caller)
@@ -132,7 +146,10 @@ export function createQuestions({
     throw new Failure(failure.code, texts.editorsUnknown(failure.message), { cause: failure.cause })
   }
 
-  /** The token that Drupal wants with a session cookie, which the caller need not have sent with a lock. */
+  /**
+   * The token that Drupal wants with a session cookie, which the caller need not have sent with a
+   * lock.
+   */
   async function sessionToken(caller: Caller): Promise<string> {
     const { status, body } = await http.send({
       method: 'GET',

@@ -3,14 +3,20 @@ import { isIPv6 } from 'node:net'
 /** How many of the eight groups of an IPv6 address name the network of one caller, the /64. */
 const NETWORK_GROUPS = 4
 
-/** Some balancers, Azure's Application Gateway among them, put the port behind the address in X-Forwarded-For. */
+/**
+ * Some balancers, Azure's Application Gateway among them, put the port behind the address in
+ * X-Forwarded-For.
+ */
 export function withoutPort(address: string): string {
   const { ip4, ip6 } =
     /^(?:(?<ip4>[\d.]+)|\[(?<ip6>[^\]]+)\])(?::\d+)?$/.exec(address)?.groups ?? {}
   return ip4 ?? ip6 ?? address
 }
 
-/** Whose limit an event stream counts towards: the user's, or the address's where the user is not known. */
+/**
+ * Whose limit an event stream counts towards: the user's, or the address's where the user is not
+ * known.
+ */
 export function streamOwner({
   identity: user,
   ip
@@ -21,7 +27,10 @@ export function streamOwner({
   return user ? `user ${user.uid}` : `address ${networkOf(withoutPort(String(ip)))}`
 }
 
-/** Keeps an IPv4 address. Cuts an IPv6 address to its /64 network, since one caller usually has all of that network. */
+/**
+ * Keeps an IPv4 address. Cuts an IPv6 address to its /64 network, since one caller usually has all
+ * of that network.
+ */
 function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const ipv4Match = /^::ffff:([\d.]+)$/i.exec(address)

@@ -3,7 +3,10 @@ import { unauthenticatedFailure } from './identity.ts'
 
 const REALM = 'Bearer realm="Quoin"'
 
-/** The token of an Authorization header field of the scheme Bearer, whatever it looks like. Source: RFC 6750 section 2.1. */
+/**
+ * The token of an Authorization header field of the scheme Bearer, whatever it looks like. Source:
+ * RFC 6750 section 2.1.
+ */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const found = /^Bearer(?:$| +(.*)$)/i.exec(authorization ?? '')
   return found ? (found[1] ?? '') : undefined
@@ -46,8 +49,8 @@ export function queryToken(
 }
 
 /**
- * A parameter by the name of access_token, or by one that escapes might make of it. Every part of a name ends where the next
- * could begin, so that a URL made for it takes no longer than any other.
+ * A parameter by the name of access_token, or by one that escapes might make of it. Every part of a
+ * name ends where the next could begin, so that a URL made for it takes no longer than any other.
  */
 const TOKEN_PARAMETER = /([?&;](?=[^?=&;]*(?:access_token|%))[^?=&;]*=)[^&;#\s]*/gi
 

@@ -11,15 +11,18 @@ export interface RequestHead {
 }
 
 /**
- * Whether a request that may change something was sent by a page of another site, with credentials that the browser adds by
- * itself: a cookie, a password typed into its own dialogue, or the login of its user (Negotiate, NTLM). A Bearer token is
- * added by pages alone. The browser says so in Sec-Fetch-Site, which no page can set. Over plain HTTP the browser does not
- * send it: then Origin has to have this host. A request with neither does not come from a page.
+ * Whether a request that may change something was sent by a page of another site, with credentials
+ * that the browser adds by itself: a cookie, a password typed into its own dialogue, or the login
+ * of its user (Negotiate, NTLM). A Bearer token is added by pages alone. The browser says so in
+ * Sec-Fetch-Site, which no page can set. Over plain HTTP the browser does not send it: then Origin
+ * has to have this host. A request with neither does not come from a page.
  *
- * Other origins of the same site are trusted, as Drupal's own session cookie trusts them (SameSite=Lax). Sources: W3C Fetch
- * Metadata; OWASP Cross-Site Request Forgery Prevention, Fetch Metadata headers.
+ * Other origins of the same site are trusted, as Drupal's own session cookie trusts them
+ * (SameSite=Lax). Sources: W3C Fetch Metadata; OWASP Cross-Site Request Forgery Prevention, Fetch
+ * Metadata headers.
  *
- * @param trustedOrigins origins whose pages may do it nevertheless, such as `https://desk.example.org`
+ * @param trustedOrigins origins whose pages may do it nevertheless, such as
+ *   `https://desk.example.org`
  */
 export function isCrossSite(
   { method, headers }: RequestHead,
@@ -43,7 +46,10 @@ export function isCrossSite(
   )
 }
 
-/** Whether a page may send this to another site without asking it first (W3C Fetch, CORS-safelisted). CORS decides about all other requests. */
+/**
+ * Whether a page may send this to another site without asking it first (W3C Fetch,
+ * CORS-safelisted). CORS decides about all other requests.
+ */
 export function isSimple({ method, headers: { 'content-type': type } }: RequestHead): boolean {
   return (
     method === 'POST' &&

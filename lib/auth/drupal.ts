@@ -23,7 +23,10 @@ export interface DrupalOptions {
   jsonapiPath: string
   /** Names of further cookies that are credentials. */
   cookieNames?: readonly string[]
-  /** Told of callers whom Drupal does not know; what else is refused to a caller makes Quoin ask again. */
+  /**
+   * Told of callers whom Drupal does not know; what else is refused to a caller makes Quoin ask
+   * again.
+   */
   refusals?: Refusals
   /** How many callers are remembered. */
   most?: number
@@ -31,23 +34,25 @@ export interface DrupalOptions {
 }
 
 /**
- * Browsers answer a challenge of the scheme Basic with a dialogue of their own, over the page of an editor whose session has
- * just ended. There is no registered scheme for cookies. A browser leaves an unknown scheme to the page.
+ * Browsers answer a challenge of the scheme Basic with a dialogue of their own, over the page of an
+ * editor whose session has just ended. There is no registered scheme for cookies. A browser leaves
+ * an unknown scheme to the page.
  */
 const CHALLENGE = 'Cookie realm="Drupal"'
 
 const REFUSED_MS = 5000
 
 /**
- * How long Quoin does not try a wrong password again. A page that polls with it would lock out its user and, with 50 tries an
- * hour, this service's address. Four in six hours are below Drupal's limit of five. Source:
- * Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood: user_limit 5, user_window 21600).
+ * How long Quoin does not try a wrong password again. A page that polls with it would lock out its
+ * user and, with 50 tries an hour, this service's address. Four in six hours are below Drupal's
+ * limit of five. Source: Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood:
+ * user_limit 5, user_window 21600).
  */
 const REFUSED_PASSWORD_MS = 90 * 60_000
 
 /**
- * Asks Drupal who the caller is, with the caller's own credentials: Authorization, or else the session cookie. Drupal answers
- * anybody 200, so only `meta.links.me` tells whether it knows them.
+ * Asks Drupal who the caller is, with the caller's own credentials: Authorization, or else the
+ * session cookie. Drupal answers anybody 200, so only `meta.links.me` tells whether it knows them.
  */
 export function drupalCheck(options: DrupalOptions): Check {
   const refusedMs = ({ headers: { authorization = '' } }: Caller) =>
@@ -105,7 +110,10 @@ async function ask(
   if (line === undefined) throw cannotSay(new Error('the CMS does not tell a user their own uid'))
   return identityOf(line, name)
 
-  /** A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may be one too many. */
+  /**
+   * A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may
+   * be one too many.
+   */
   async function read(path: string): Promise<Document | undefined> {
     const answer = await http
       .send({ method: 'GET', path: jsonapiPath + path, headers: caller.headers })

@@ -17,7 +17,8 @@ export interface User extends Identity {
 
 /**
  * Finds out who sent a request, by its header fields alone.
- * @throws {Failure} UNAUTHENTICATED where they identify nobody; AUTH_UNAVAILABLE where that could not be found out
+ * @throws {Failure} UNAUTHENTICATED where they identify nobody; AUTH_UNAVAILABLE where that could
+ *   not be found out
  */
 export type Check = (headers: IncomingHttpHeaders, requestId: string) => Promise<Identity>
 
@@ -26,7 +27,10 @@ const RETRY_AFTER_SECONDS = '5'
 /** One line of text that every store keeps as it is: no control characters, no lone surrogates. */
 const LINE = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
-/** The text of a claim or an attribute, where it is one of at most 255 characters; an integer counts as its digits. */
+/**
+ * The text of a claim or an attribute, where it is one of at most 255 characters; an integer counts
+ * as its digits.
+ */
 export function lineOf(value: unknown): string | undefined {
   const text = Number.isSafeInteger(value) ? String(value) : value
   return typeof text === 'string' && LINE.test(text) ? text : undefined
@@ -50,7 +54,10 @@ export function unauthenticatedFailure(
   })
 }
 
-/** The failure of a check that Quoin cannot make. It is a 503, since Quoin lets nobody in on a guess. */
+/**
+ * The failure of a check that Quoin cannot make. It is a 503, since Quoin lets nobody in on a
+ * guess.
+ */
 export function unavailable(
   message: string,
   cause: unknown,

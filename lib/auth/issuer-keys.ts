@@ -14,7 +14,10 @@ export interface IssuerKeys {
    * @throws {Error} any other where the token is at fault, or the one key that it names
    */
   keyOf: JWTVerifyGetKey
-  /** When the keys are fetched again, by the clock. What they have verified is trusted no longer than that. */
+  /**
+   * When the keys are fetched again, by the clock. What they have verified is trusted no longer
+   * than that.
+   */
   renewAt: () => number
 }
 
@@ -32,13 +35,17 @@ const FETCH_MS = 5000
 /** In bytes; a key takes some hundreds. */
 const LARGEST_SET = 1024 * 1024
 
-/** A token waits for this many looks at most: for one that had begun before it came, and for the next one. */
+/**
+ * A token waits for this many looks at most: for one that had begun before it came, and for the
+ * next one.
+ */
 const LOOKS_MAX = 2
 
 /**
- * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a rotated key
- * is accepted with the first token that names it. Within PAUSE_MS of the last look such tokens wait for the next one, all
- * together. So tokens with made-up names cannot flood the issuer.
+ * The keys of an issuer, fetched when they are needed. A token that names a new key has them
+ * fetched again, so a rotated key is accepted with the first token that names it. Within PAUSE_MS
+ * of the last look such tokens wait for the next one, all together. So tokens with made-up names
+ * cannot flood the issuer.
  *
  * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
  * @param onChange called whenever other keys are published than before
@@ -108,8 +115,10 @@ function keysUnavailable(cause: unknown): Failure {
 }
 
 /**
- * Fetches the keys of an issuer. An entry that is no object is left out: a token that names it finds no key.
- * @throws {Error} where no key set comes within FETCH_MS: undici's, or one that says what came instead
+ * Fetches the keys of an issuer. An entry that is no object is left out: a token that names it
+ * finds no key.
+ * @throws {Error} where no key set comes within FETCH_MS: undici's, or one that says what came
+ *   instead
  */
 export async function fetchKeySet(url: string): Promise<JSONWebKeySet> {
   const { status, body } = await get(new URL(url))

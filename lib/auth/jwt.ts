@@ -18,11 +18,17 @@ export interface JwtOptions {
   uidClaim: string
   /** The claim that says what to call them. */
   nameClaim: string
-  /** Who may lock: callers whose claim is this value, or a list or words with it. Everybody where this is absent. */
+  /**
+   * Who may lock: callers whose claim is this value, or a list or words with it. Everybody where
+   * this is absent.
+   */
   lock?: { claim: string; value: string }
 }
 
-/** How far the clocks of issuer and service may be apart, in seconds. Source: RFC 7519 section 4.1.4. */
+/**
+ * How far the clocks of issuer and service may be apart, in seconds. Source: RFC 7519 section
+ * 4.1.4.
+ */
 const LEEWAY_SECONDS = 30
 
 /** How long a verified token is not verified again, in milliseconds. */
@@ -31,10 +37,15 @@ const REMEMBERED_MS = 60_000
 /** How many verified tokens are remembered; beyond it the least recently used are forgotten. */
 const REMEMBERED = 10_000
 
-/** Accepts access tokens and tokens without a type. Rejects logout tokens, DPoP proofs and other tokens of the same issuer. Source: RFC 8725 section 3.11. */
+/**
+ * Accepts access tokens and tokens without a type. Rejects logout tokens, DPoP proofs and other
+ * tokens of the same issuer. Source: RFC 8725 section 3.11.
+ */
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 
-/** What a token itself can be at fault for; everything else is the fault of the key that it names. */
+/**
+ * What a token itself can be at fault for; everything else is the fault of the key that it names.
+ */
 const FAULTS = [
   errors.JWSInvalid,
   errors.JWTInvalid,
@@ -45,10 +56,12 @@ const FAULTS = [
 ]
 
 /**
- * Takes bearer tokens (RFC 6750) that are JWTs (RFC 7519), signed by one issuer for this service. Only the configured
- * keys count: what a token's header says of keys (`jwk`, `jku`, `x5c`, `x5u`) is ignored.
+ * Takes bearer tokens (RFC 6750) that are JWTs (RFC 7519), signed by one issuer for this service.
+ * Only the configured keys count: what a token's header says of keys (`jwk`, `jku`, `x5c`, `x5u`)
+ * is ignored.
  *
- * Remembers a verified token by its hash for a minute, until its `exp` or a change of keys at the latest.
+ * Remembers a verified token by its hash for a minute, until its `exp` or a change of keys at the
+ * latest.
  */
 export function jwtCheck(
   { keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions,
@@ -65,7 +78,10 @@ export function jwtCheck(
   const identities = new LRUCache<string, { identity: Identity; until: number }>({
     max: REMEMBERED
   })
-  /** How often the keys have changed. A token that old keys verified is verified again with the new ones. */
+  /**
+   * How often the keys have changed. A token that old keys verified is verified again with the new
+   * ones.
+   */
   let changes = 0
   const { keyOf, renewAt }: IssuerKeys = remote
     ? issuerKeys(keys.jwksUrl, forget, time)
@@ -114,7 +130,10 @@ export function jwtCheck(
   }
 }
 
-/** Whether a claim is a value, is a list with it, or words with it between spaces, as `scope` is (RFC 8693 section 4.2). */
+/**
+ * Whether a claim is a value, is a list with it, or words with it between spaces, as `scope` is
+ * (RFC 8693 section 4.2).
+ */
 function holds(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.includes(value)
   return claim === value || (typeof claim === 'string' && claim.split(' ').includes(value))

@@ -8,8 +8,9 @@ interface UserData {
 }
 
 /**
- * The `userData` of a request, with the caller's own uid and, where it is known, the caller's own name in place of those
- * sent. Without a caller (AUTH=none) it stays as it is; the schema then demands the uid.
+ * The `userData` of a request, with the caller's own uid and, where it is known, the caller's own
+ * name in place of those sent. Without a caller (AUTH=none) it stays as it is; the schema then
+ * demands the uid.
  * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
  */
 export function ownUserData<Data extends UserData>(
@@ -28,8 +29,8 @@ export function ownUserData<Data extends UserData>(
 }
 
 /**
- * Confines a query to the caller's own locks or drafts. The query of an administrator, or of any caller with AUTH=none, stays
- * unchanged.
+ * Confines a query to the caller's own locks or drafts. The query of an administrator, or of any
+ * caller with AUTH=none, stays unchanged.
  * @throws {Failure} FORBIDDEN where it asks for somebody else's
  */
 export function ownOnly<Query extends { uid?: string }>(
@@ -41,7 +42,10 @@ export function ownOnly<Query extends { uid?: string }>(
   return { ...query, uid: user.uid }
 }
 
-/** The same for a query that discards. A query that names neither a field nor a user stays as it is, and is refused: it must not discard everything of the caller. */
+/**
+ * The same for a query that discards. A query that names neither a field nor a user stays as it is,
+ * and is refused: it must not discard everything of the caller.
+ */
 export function ownNamedOnly<Query extends { fieldName?: string; uid?: string }>(
   user: User | undefined,
   query: Query

@@ -6,7 +6,9 @@ export type Algorithm = (typeof ALGORITHMS)[number]
 
 export interface PublicKey {
   key: KeyObject
-  /** The one algorithm that the key is for: a token cannot choose another (RFC 8725 section 3.1). */
+  /**
+   * The one algorithm that the key is for: a token cannot choose another (RFC 8725 section 3.1).
+   */
   algorithm: Algorithm
 }
 

@@ -9,14 +9,20 @@ export interface RememberOptions<Question, Answer> {
   keyOf: (question: Question) => string
   /** How long a refusal is remembered, in milliseconds. */
   refusedMs: (question: Question) => number
-  /** Whether what an answer says was refused since it was asked for, in milliseconds of the clock. Then it counts no more. */
+  /**
+   * Whether what an answer says was refused since it was asked for, in milliseconds of the clock.
+   * Then it counts no more.
+   */
   isRefused: (question: Question, answer: Answer, askedAt: number) => boolean
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
   time: Time
 }
 
-/** How long an answer is reused. A user who has logged out, or has lost a right, is let in for so long. */
+/**
+ * How long an answer is reused. A user who has logged out, or has lost a right, is let in for so
+ * long.
+ */
 const ACCEPTED_MS = 60_000
 
 /** How long an answer stays good while nobody can be asked. */
@@ -28,8 +34,8 @@ const RETRY_MS = 10_000
 const MOST = 10_000
 
 /**
- * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
- * who ask the same at once, only one sends the question.
+ * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials
+ * push nobody out. Of many who ask the same at once, only one sends the question.
  */
 export function remembering<Question, Answer extends object>({
   ask,
@@ -69,7 +75,10 @@ export function remembering<Question, Answer extends object>({
     }
   }
 
-  /** @param isAnew whether an answer that was asked for before does not do, while there is one to be had */
+  /**
+   * @param isAnew whether an answer that was asked for before does not do, while there is one to be
+   *   had
+   */
   return async function remembered(
     question: Question,
     isAnew = false

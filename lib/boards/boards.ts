@@ -35,7 +35,10 @@ type Rows = Pick<EditionPage, 'rows' | 'entityType'>
 
 export type Boards = ReturnType<typeof createBoards>
 
-/** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
+/**
+ * Lock boards: who is at work in an edition, on the edition itself and on the articles that it
+ * holds.
+ */
 export function createBoards({ locks, editions, model }: BoardsDeps) {
   const context: BoardContext = { locks, editions, model, share: createSharedReads<Entity[]>() }
   return {
@@ -77,7 +80,8 @@ export async function readBoard(
 
 /**
  * The locks on the rows of a list, by their uuids, from one Query for each row.
- * @param mayView asked about each row that has locks; those of a row that it may not see are left out
+ * @param mayView asked about each row that has locks; those of a row that it may not see are left
+ *   out
  * @returns null while the lock store does not answer
  * @throws {Failure} as `mayView`; STORE_FAILED
  */
@@ -97,8 +101,9 @@ export async function readRowLocks(
 }
 
 /**
- * The live form of a board. Quoin reads the edition again at every heartbeat, and when its articles are saved through Quoin, once
- * for all callers with the same credentials. If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
+ * The live form of a board. Quoin reads the edition again at every heartbeat, and when its articles
+ * are saved through Quoin, once for all callers with the same credentials. If its articles have
+ * changed, a new snapshot comes. If the caller may not see it any more, the events end.
  * @throws {Failure} as `editions.bare`; as `feed.watch`
  */
 export async function watchBoard(

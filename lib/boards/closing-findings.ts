@@ -119,7 +119,10 @@ export function goneFinding({ field }: PlacedArticle, ownEntity: Entity): Findin
   return finding('ARTICLE_GONE', ownEntity, message, { fieldName: field })
 }
 
-/** The articles that are in the edition more than once: one finding for each, where the article comes first. */
+/**
+ * The articles that are in the edition more than once: one finding for each, where the article
+ * comes first.
+ */
 export function repeatedFindings(articles: LockedArticle[]): Finding[] {
   const names = articles.map(({ entity }) => titleOf(entity))
   return articles
@@ -177,7 +180,10 @@ function whoIs(userData: { uid?: unknown; name?: string } | undefined): string {
   )
 }
 
-/** Whether an item of a field has anything in it. PHP writes an empty map as `[]`, and some modules as `{}`. */
+/**
+ * Whether an item of a field has anything in it. PHP writes an empty map as `[]`, and some modules
+ * as `{}`.
+ */
 function hasValue(item: Record<string, unknown>): boolean {
   const value = 'value' in item ? item['value'] : (item['target_id'] ?? item['uri'])
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0

@@ -42,7 +42,8 @@ export function createClosing({ locks, editions, model }: ClosingContext): Closi
 
 /**
  * @param id integer id or uuid
- * @throws {Failure} NOT_FOUND; TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE, STORE_FAILED
+ * @throws {Failure} NOT_FOUND; TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE,
+ *   STORE_FAILED
  */
 export async function readReadiness(
   context: ClosingContext,
@@ -55,7 +56,8 @@ export async function readReadiness(
 
 /**
  * Closes an edition: checks it once more when the save has its turn, and again afterwards.
- * @returns `since`: what came between, null where the second check failed, and where an earlier attempt has closed it
+ * @returns `since`: what came between, null where the second check failed, and where an earlier
+ *   attempt has closed it
  * @throws {Failure} NOT_READY with what is in the way; as `readReadiness`, and as `editions.close`
  */
 export async function closeEdition(

@@ -13,8 +13,8 @@ export function lockedAs(edition: EditionJson, model: ContentModel): Entity {
 }
 
 /**
- * What the locks of an edition and of the articles it holds are on: the edition first, then the articles in their order,
- * each once. An article that is gone has no locks.
+ * What the locks of an edition and of the articles it holds are on: the edition first, then the
+ * articles in their order, each once. An article that is gone has no locks.
  */
 export function entitiesOf(edition: EditionJson, model: ContentModel): Entity[] {
   const items = model.fields.articles.flatMap((field) => edition[field] ?? [])

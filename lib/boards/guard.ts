@@ -16,18 +16,23 @@ export interface GuardDeps {
   model: ContentModel
 }
 
-/** How many locks one transaction checks: DynamoDB takes 100 items in it, of which the ticket is one. */
+/**
+ * How many locks one transaction checks: DynamoDB takes 100 items in it, of which the ticket is
+ * one.
+ */
 const CHECKED_MAX = 99
 
 /**
- * Turns of saves that respect locks. Right before an update is sent, one transaction takes its ticket again and checks the
- * lock of each field that changes. So no save overwrites a field that is locked at that moment. Where the store has no
- * transactions Quoin reads the locks instead, and misses a lock that is taken between that read and the sending.
+ * Turns of saves that respect locks. Right before an update is sent, one transaction takes its
+ * ticket again and checks the lock of each field that changes. So no save overwrites a field that
+ * is locked at that moment. Where the store has no transactions Quoin reads the locks instead, and
+ * misses a lock that is taken between that read and the sending.
  */
 export function createGuardedTurns({ tickets, locks, model }: GuardDeps): Turns {
   /**
-   * @throws {Failure} FIELD_LOCKED, with `details.locks`, when another user than `uid` holds one of the fields; without a
-   *   uid, when anybody does. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
+   * @throws {Failure} FIELD_LOCKED, with `details.locks`, when another user than `uid` holds one of
+   *   the fields; without a uid, when anybody does. STORE_UNAVAILABLE, STORE_FAILED when that
+   *   cannot be known. EDITION_BUSY.
    */
   async function permit({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
     const entities = inLanguage(lockedAs(edition, model), languageOf(edition, model), model)

@@ -9,7 +9,10 @@ import { inAllLanguages } from './names.ts'
 import type { JoinRead, SharedRead } from './shared-reads.ts'
 import { visibleBatch, type MayView } from './visible-locks.ts'
 
-/** For this part of a heartbeat all watchers share an answer of the CMS. It is less than 1, so a lone watcher asks at each heartbeat. */
+/**
+ * For this part of a heartbeat all watchers share an answer of the CMS. It is less than 1, so a
+ * lone watcher asks at each heartbeat.
+ */
 const SHARED = 0.9
 
 export interface LiveContext {
@@ -103,7 +106,10 @@ async function refresh(live: LiveBoard): Promise<boolean> {
   return false
 }
 
-/** The entities of the board now; undefined if the caller is refused. While the CMS is away they stay as they were. */
+/**
+ * The entities of the board now; undefined if the caller is refused. While the CMS is away they
+ * stay as they were.
+ */
 async function readPresent({ sharedRead, entities }: LiveBoard): Promise<Entity[] | undefined> {
   try {
     return await sharedRead.ask()

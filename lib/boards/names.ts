@@ -11,7 +11,10 @@ import { lockType } from './entities.ts'
 export interface LockName {
   /** The integer id or uuid of the entity. */
   id: string
-  /** The language of the translation that it is on; without one it is on the entity, in all languages. */
+  /**
+   * The language of the translation that it is on; without one it is on the entity, in all
+   * languages.
+   */
   language?: string
 }
 
@@ -32,7 +35,10 @@ export function inAllLanguages({ type, id }: Entity, { lockLanguages }: ContentM
   return [{ type, id }, ...lockLanguages.map((language) => ({ type, id: `${id}:${language}` }))]
 }
 
-/** Those of them whose locks matter to a translation: those of its language, and those that are on all languages. */
+/**
+ * Those of them whose locks matter to a translation: those of its language, and those that are on
+ * all languages.
+ */
 export function inLanguage(
   entity: Entity,
   language: string | undefined,
@@ -94,7 +100,10 @@ function ownName(given: string, { id, uuid }: EntityIds, model: ContentModel): s
   return language === undefined ? own : `${own}:${language}`
 }
 
-/** Whether an id looks like the name that locks do not go by: a uuid instead of an integer id, or the other way round. */
+/**
+ * Whether an id looks like the name that locks do not go by: a uuid instead of an integer id, or
+ * the other way round.
+ */
 function looksLikeOtherName(id: string, model: ContentModel): boolean {
   const name = lockNameOf(id, model)
   return model.lockIds === 'id'

@@ -31,14 +31,19 @@ export interface ReadinessContext {
 
 /** Who asks. */
 export interface ClosingEditor extends Author {
-  /** The user whose own locks neither block nor warn. Without a uid every lock counts as another user's. */
+  /**
+   * The user whose own locks neither block nor warn. Without a uid every lock counts as another
+   * user's.
+   */
   uid?: string | undefined
   mayView: MayView
 }
 
 /** The findings against closing an edition. */
 export interface ReadinessCheck extends Readiness {
-  /** Names the state of all that was looked at. A weak one, since engines keep no order of members. */
+  /**
+   * Names the state of all that was looked at. A weak one, since engines keep no order of members.
+   */
   etag: string
 }
 
@@ -93,7 +98,9 @@ function checkSize({ length }: PlacedArticle[]): void {
   )
 }
 
-/** What the locks of an article are on. Its id is empty if Drupal does not show what locks go by. */
+/**
+ * What the locks of an article are on. Its id is empty if Drupal does not show what locks go by.
+ */
 function lockEntityOf({ entityType, id, uuid }: PlacedArticle, model: ContentModel): Entity {
   return { type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }
 }

@@ -4,7 +4,10 @@ import { systemTime } from '../time.ts'
 
 /** One reader of a shared read. */
 export interface SharedRead<T> {
-  /** The newest answer; a new one if that is too old or was forgotten. A failure counts as an answer. */
+  /**
+   * The newest answer; a new one if that is too old or was forgotten. A failure counts as an
+   * answer.
+   */
   ask(): Promise<T>
   /** Makes the next reader ask again. */
   forget(): void
@@ -30,8 +33,8 @@ interface SharedEntry<T> {
 }
 
 /**
- * Shares one read among all readers of the same thing with the same credentials and language. With a service account that is
- * all callers. Answers are dropped when the last reader leaves.
+ * Shares one read among all readers of the same thing with the same credentials and language. With
+ * a service account that is all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
 export function createSharedReads<T>(time = systemTime): JoinRead<T> {

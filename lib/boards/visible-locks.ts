@@ -29,7 +29,10 @@ export async function visibleLocks<One extends Subject>(
   return subjects.filter((subject) => !hiddenSubjects.has(subject))
 }
 
-/** The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing may be. */
+/**
+ * The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing
+ * may be.
+ */
 export async function visibleBatch(
   batch: Batch,
   mayView: MayView | undefined,
@@ -56,7 +59,10 @@ function entityOf({ entityType, entityId }: Subject, model: ContentModel): Entit
   return withoutLanguage({ type: entityType, id: entityId }, model)
 }
 
-/** What one event is about; undefined for a snapshot, and for an event that is about no single lock or sign. */
+/**
+ * What one event is about; undefined for a snapshot, and for an event that is about no single lock
+ * or sign.
+ */
 function subjectOf(event: FeedEvent) {
   if ('lock' in event) return event.lock
   if ('petition' in event) return event.petition

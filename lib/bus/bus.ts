@@ -21,7 +21,10 @@ export interface BusOptions {
   onChange?: (isUp: boolean, reason: string) => void
   /** Told how many other instances have fallen silent without a goodbye, whenever that changes. */
   onSilence?: (silent: number) => void
-  /** How long a silent instance is waited for, in milliseconds: it may only be cut off, and go on writing. */
+  /**
+   * How long a silent instance is waited for, in milliseconds: it may only be cut off, and go on
+   * writing.
+   */
   forgetMs?: number
 }
 
@@ -30,11 +33,15 @@ export type MessageCounts = Record<'sent' | 'lost' | 'received' | 'ignored', num
 
 /**
  * Sends a message to all other instances, in the topic that it was made for.
- * @returns whether it was sent: false while the bus is away, for a message that is too large, and beyond the limit on messages in flight
+ * @returns whether it was sent: false while the bus is away, for a message that is too large, and
+ *   beyond the limit on messages in flight
  */
 export type Tell<T> = (body: T) => boolean
 
-/** The version of the messages. Instances ignore messages of other versions, so that releases can run beside each other. */
+/**
+ * The version of the messages. Instances ignore messages of other versions, so that releases can
+ * run beside each other.
+ */
 const VERSION = 1
 
 /** The longest message, in characters. */
@@ -86,13 +93,15 @@ interface BusContext {
 export type Bus = ReturnType<typeof createBus>
 
 /**
- * Notices between instances. The bus may lose, delay, repeat and invent messages: whoever hears one takes it for a hint.
+ * Notices between instances. The bus may lose, delay, repeat and invent messages: whoever hears one
+ * takes it for a hint.
  *
- * Each instance sends beats to itself. The bus is up as long as they come back in time, so a bus that is cut off, full or
- * slow is down within three beats.
+ * Each instance sends beats to itself. The bus is up as long as they come back in time, so a bus
+ * that is cut off, full or slow is down within three beats.
  *
- * The others hear these beats too. An instance that was heard for a while, and then falls silent without a goodbye, may be cut
- * off from the bus and still write to the table. Until it comes back, nobody knows of all writes by the bus alone.
+ * The others hear these beats too. An instance that was heard for a while, and then falls silent
+ * without a goodbye, may be cut off from the bus and still write to the table. Until it comes back,
+ * nobody knows of all writes by the bus alone.
  */
 export function createBus({
   wire,
@@ -127,11 +136,16 @@ export function createBus({
       addTopic(bus, topic, schema, hear),
     /** Whether messages go to and fro in time. */
     isUp: () => bus.isUp,
-    /** Whether all instances that were heard are heard still: then their notices tell of all writes. */
+    /**
+     * Whether all instances that were heard are heard still: then their notices tell of all writes.
+     */
     hearsAll: () => bus.isUp && bus.silent === 0,
     /** How many instances have fallen silent without a goodbye. */
     silent: () => bus.silent,
-    /** Calls the listener whenever the bus comes up or goes down, or begins or ceases to hear all instances. */
+    /**
+     * Calls the listener whenever the bus comes up or goes down, or begins or ceases to hear all
+     * instances.
+     */
     onChange: (listener: () => void): void => {
       bus.listeners.add(listener)
     },
@@ -198,7 +212,10 @@ function callListeners({ listeners }: BusContext): void {
   for (const listener of listeners) listener()
 }
 
-/** Sends a beat, and looks whether the earlier ones have come back, and which peers have fallen silent. */
+/**
+ * Sends a beat, and looks whether the earlier ones have come back, and which peers have fallen
+ * silent.
+ */
 function beat(bus: BusContext): void {
   const { beats, beatMs } = bus
   if (!bus.isConnected) return
@@ -264,7 +281,9 @@ function receive(bus: BusContext, text: string): void {
   if (!isTaken(bus, text)) bus.counts.ignored++
 }
 
-/** Whether a text is a message, from another instance or this one. A malformed text does no harm. */
+/**
+ * Whether a text is a message, from another instance or this one. A malformed text does no harm.
+ */
 function isTaken(bus: BusContext, text: string): boolean {
   if (text.length > LENGTH) return false
   try {

@@ -1,7 +1,12 @@
-/** After this many beats without an answer the bus is down, and after as many without one of its own a peer is silent. */
+/**
+ * After this many beats without an answer the bus is down, and after as many without one of its own
+ * a peer is silent.
+ */
 export const PATIENCE = 3
 
-/** So many beats, one after the other, make a peer. One that was invented, or heard once, is none. */
+/**
+ * So many beats, one after the other, make a peer. One that was invented, or heard once, is none.
+ */
 const ACQUAINTED = 3
 
 /** Most names that are remembered. */
@@ -47,7 +52,10 @@ export function listenAnew({ byName }: Peers): void {
   for (const peer of byName.values()) if (!peer.isSilent) peer.heardAt = performance.now()
 }
 
-/** Looks who has fallen silent, and forgets those that have been so for long. @returns how many are silent */
+/**
+ * Looks who has fallen silent, and forgets those that have been so for long.
+ * @returns how many are silent
+ */
 export function countSilent({ beatMs, forgetMs, byName }: Peers): number {
   const now = performance.now()
   let silent = 0

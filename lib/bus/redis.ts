@@ -7,7 +7,10 @@ const TIMEOUT_MS = 2000
 /** The longest pause between two tries to connect, in milliseconds. */
 const PAUSE_MS = 2000
 
-/** What Redis 7 and Valkey both speak. Nothing is queued: a message that would be late is dropped, and the table has what it says. */
+/**
+ * What Redis 7 and Valkey both speak. Nothing is queued: a message that would be late is dropped,
+ * and the table has what it says.
+ */
 const OPTIONS = {
   protocol: 2,
   lazyConnect: true,
@@ -26,7 +29,10 @@ const COUNT = `
   return { current, redis.call('PTTL', KEYS[1]) }
 `
 
-/** What Quoin uses of a Redis or Valkey. Its client library is loaded for this alone, and nobody else knows it. */
+/**
+ * What Quoin uses of a Redis or Valkey. Its client library is loaded for this alone, and nobody
+ * else knows it.
+ */
 export interface RedisServer {
   /** Its pub/sub, for one channel. */
   wire: Wire
@@ -34,7 +40,8 @@ export interface RedisServer {
 }
 
 /**
- * Opens a Redis or Valkey; nothing connects yet. A service without a bus does not load ioredis, which takes 20 ms of CPU and 9 MiB.
+ * Opens a Redis or Valkey; nothing connects yet. A service without a bus does not load ioredis,
+ * which takes 20 ms of CPU and 9 MiB.
  * @param url `redis:` or `rediss:`
  * @param channel where to publish and to listen
  * @param onError told of every failure of a connection

@@ -11,7 +11,10 @@ export interface Wire {
   close(): void
 }
 
-/** How many there were of something within a window of time, and how many milliseconds are left of the window. */
+/**
+ * How many there were of something within a window of time, and how many milliseconds are left of
+ * the window.
+ */
 export interface Count {
   current: number
   ttl: number

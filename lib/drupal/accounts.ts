@@ -19,14 +19,18 @@ import { systemTime, type Time } from '../time.ts'
 export interface Account {
   /**
    * Header fields that identify the account, once Drupal has accepted them.
-   * @throws {Failure} CMS_LOGIN_REFUSED, from then on always, after Drupal has refused these credentials once: after five
-   *   refusals its flood control locks out this service's address, and all who share it. For a minute, where Drupal takes a
-   *   new session or token for nobody's. CMS_UNAVAILABLE with Retry-After in
-   *   the pause after a lockout, after another instance's refusal, or after an answer that says nothing about the credentials.
-   *   CMS_FAILED, CMS_TIMEOUT or CMS_UNREACHABLE where that try itself has failed.
+   * @throws {Failure} CMS_LOGIN_REFUSED, from then on always, after Drupal has refused these
+   *   credentials once: after five refusals its flood control locks out this service's address, and
+   *   all who share it. For a minute, where Drupal takes a new session or token for nobody's.
+   *   CMS_UNAVAILABLE with Retry-After in the pause after a lockout, after another instance's
+   *   refusal, or after an answer that says nothing about the credentials. CMS_FAILED, CMS_TIMEOUT
+   *   or CMS_UNREACHABLE where that try itself has failed.
    */
   credentials(): Promise<AccountHeaders>
-  /** Call this after a refused request (401 or 403). @returns whether there are other credentials now, for a second request */
+  /**
+   * Call this after a refused request (401 or 403).
+   * @returns whether there are other credentials now, for a second request
+   */
   renew(used: AccountHeaders, status: number): Promise<boolean>
 }
 
@@ -78,7 +82,10 @@ function isSeenWithin({ time, seenAt }: AccountContext, ms: number): boolean {
   return time.monotonic() - seenAt < ms
 }
 
-/** Whether Drupal knows a session or a token. Where an answer does not tell, it is asked again before they are used. */
+/**
+ * Whether Drupal knows a session or a token. Where an answer does not tell, it is asked again
+ * before they are used.
+ */
 async function isAlive(context: AccountContext, headers: AccountHeaders): Promise<boolean> {
   context.seenAt = -Infinity
   const isAlive = await isKnown(context, headers)
@@ -87,7 +94,8 @@ async function isAlive(context: AccountContext, headers: AccountHeaders): Promis
 }
 
 /**
- * Whether Drupal accepts the credentials. It does not where it answers as to anonymous, or refuses in its own words.
+ * Whether Drupal accepts the credentials. It does not where it answers as to anonymous, or refuses
+ * in its own words.
  * @throws {Failure} CMS_FAILED where the answer is not Drupal's, or Drupal fails
  */
 async function isKnown(
@@ -126,9 +134,10 @@ interface BasicContext extends AccountContext {
 }
 
 /**
- * HTTP Basic authentication (RFC 7617). Drupal treats rejected credentials as anonymous, without an error. So Quoin checks them
- * at first, every minute, and whenever a request was refused. The reason may be another password, a blocked account or
- * flood control, so an account that Drupal knew before is tried again after an hour.
+ * HTTP Basic authentication (RFC 7617). Drupal treats rejected credentials as anonymous, without an
+ * error. So Quoin checks them at first, every minute, and whenever a request was refused. The
+ * reason may be another password, a blocked account or flood control, so an account that Drupal
+ * knew before is tried again after an hour.
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
  */
 export function basicAccount(options: AccountOptions, user: string, password: string): Account {
@@ -175,8 +184,9 @@ interface SessionContext extends AccountContext {
 }
 
 /**
- * A session. Quoin logs in once, however many requests wait for it, and again when the session has ended. Drupal treats a dead
- * session as anonymous, without an error, so Quoin checks it at first, every minute, and whenever a request was refused.
+ * A session. Quoin logs in once, however many requests wait for it, and again when the session has
+ * ended. Drupal treats a dead session as anonymous, without an error, so Quoin checks it at first,
+ * every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
 export function sessionAccount(options: AccountOptions, user: string, password: string): Account {
@@ -250,7 +260,10 @@ function sessionIn({ status, headers, body }: HttpAnswer): AccountHeaders | unde
 const UNHEEDED_SESSION =
   "session, which it takes for nobody's (does what stands before Drupal hand on cookies?)"
 
-/** The words of Drupal 10 and 11 for a wrong name or password, and for a blocked user; they do not translate them. */
+/**
+ * The words of Drupal 10 and 11 for a wrong name or password, and for a blocked user; they do not
+ * translate them.
+ */
 const REFUSED_LOGIN = /^(?:Sorry, u|U)nrecognized |^The user has not been activated or is blocked/
 
 /** Drupal's words for a lockout. Source: UserAuthenticationController::floodControl(). */
@@ -264,9 +277,10 @@ interface OauthContext extends AccountContext {
 }
 
 /**
- * OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. A token that does not reach
- * Drupal, since a web server drops Authorization, or that it no longer knows, may be answered as anonymous, without an error.
- * So Quoin checks each new token, and then every minute, and whenever a request was refused.
+ * OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them.
+ * A token that does not reach Drupal, since a web server drops Authorization, or that it no longer
+ * knows, may be answered as anonymous, without an error. So Quoin checks each new token, and then
+ * every minute, and whenever a request was refused.
  */
 export function oauthAccount(
   options: AccountOptions,
@@ -295,8 +309,8 @@ async function renewToken(
     context.headers = undefined
     return true
   }
-  // After a 403 another token would not help (RFC 6750 section 3.1), unless Drupal takes this one for
-  // nobody's.
+  // After a 403 another token would not help (RFC 6750 section 3.1), unless Drupal takes this one
+  // for nobody's.
   return (await checkedToken(context, JUST_CHECKED_MS)) !== used
 }
 
@@ -350,7 +364,10 @@ function requestToken({ http, clientId, clientSecret }: OauthContext): Promise<H
   })
 }
 
-/** When a token is to be replaced. One that does not say how long it lives is used until it is refused. */
+/**
+ * When a token is to be replaced. One that does not say how long it lives is used until it is
+ * refused.
+ */
 function expiryOf(seconds: number, now: number): number {
   const lifeMs = seconds * 1000
   return lifeMs > 0 ? now + lifeMs - Math.min(TOKEN_MARGIN_MS, lifeMs / 2) : Infinity
@@ -358,7 +375,10 @@ function expiryOf(seconds: number, now: number): number {
 
 const BEARER = 'bearer'
 
-/** What may be sent as a token, and is short enough for a header field that web servers take. Source: RFC 6749 appendix A.12. */
+/**
+ * What may be sent as a token, and is short enough for a header field that web servers take.
+ * Source: RFC 6749 appendix A.12.
+ */
 const TOKEN = /^[\x21-\x7e]{1,8000}$/
 
 const UNUSABLE_TOKEN = 'client: its token endpoint gives tokens that cannot be sent as Bearer'
@@ -366,7 +386,10 @@ const UNUSABLE_TOKEN = 'client: its token endpoint gives tokens that cannot be s
 const UNHEEDED_TOKEN =
   "token, which it takes for nobody's (does the web server hand on Authorization, and has the client an active user?)"
 
-/** The errors by which a token endpoint refuses this client. Source: RFC 6749 sections 4.1.2.1 and 5.2. */
+/**
+ * The errors by which a token endpoint refuses this client. Source: RFC 6749 sections 4.1.2.1 and
+ * 5.2.
+ */
 const REFUSED_CLIENT = new Set<unknown>([
   'invalid_client',
   'unauthorized_client',

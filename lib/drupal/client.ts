@@ -17,14 +17,16 @@ import { tellRefusal, type RefusalListener } from './refusals.ts'
 export interface JsonapiRequest {
   /** Default GET. */
   method?: 'GET' | 'POST' | 'PATCH'
-  /** Below the JSON:API prefix, percent-encoded, such as `/node/article`; empty for the entry point. */
+  /**
+   * Below the JSON:API prefix, percent-encoded, such as `/node/article`; empty for the entry point.
+   */
   path: string
   query?: Iterable<readonly [string, string]>
   body?: Document | object
   caller: Caller
   /**
-   * The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the path,
-   * where the site has prefixes.
+   * The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the
+   * path, where the site has prefixes.
    */
   language?: string | undefined
   /** Of a read: whether it has to begin now, rather than share one that is under way. */
@@ -39,7 +41,10 @@ export interface JsonapiAnswer {
   challenge?: string
   /** How many bytes it came in, or more where it has many short values. */
   bytes?: number
-  /** Whether this request went under the prefix of another language, where Drupal may show other entities too. */
+  /**
+   * Whether this request went under the prefix of another language, where Drupal may show other
+   * entities too.
+   */
   isElsewhere?: boolean
   /** The session cookies that the CMS sets, as `Set-Cookie` has them. */
   cookies?: string[]
@@ -47,15 +52,17 @@ export interface JsonapiAnswer {
 
 export interface Jsonapi {
   /**
-   * Sends one request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other.
+   * Sends one request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any
+   * other.
    *
-   * Reads by one caller of the same target at the same time are one request with one answer. As long
-   * as the CMS answers with the same bytes, the document is the same object (documents.ts). Neither
-   * must be changed. A request counts for the caller's call (lib/http/calls.ts) and ends with it,
-   * except a write that was sent.
-   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit
-   *   breaker let nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML,
-   *   broken JSON, too large). Their messages have no text of the CMS, except for the title of a page.
+   * Reads by one caller of the same target at the same time are one request with one answer. As
+   * long as the CMS answers with the same bytes, the document is the same object (documents.ts).
+   * Neither must be changed. A request counts for the caller's call (lib/http/calls.ts) and ends
+   * with it, except a write that was sent.
+   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the
+   *   circuit breaker let nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE
+   *   (redirects, HTML, broken JSON, too large). Their messages have no text of the CMS, except for
+   *   the title of a page.
    */
   request(request: JsonapiRequest): Promise<JsonapiAnswer>
 }
@@ -138,7 +145,10 @@ export async function requestJsonapi(
   return answer
 }
 
-/** Tells of a refusal of the service account. In the pause after it every request gets the same failure. */
+/**
+ * Tells of a refusal of the service account. In the pause after it every request gets the same
+ * failure.
+ */
 function tellLoginRefusal(context: JsonapiContext, caller: Caller, failure: Failure): void {
   if (failure.code !== 'CMS_LOGIN_REFUSED' || failure === context.loginRefusal) return
   context.onRefusal(caller)
@@ -232,7 +242,9 @@ async function ask(
 /** An answer of the CMS, and whether it was asked under the prefix of another language. */
 type SentAnswer = HttpAnswer & { isElsewhere: boolean }
 
-/** Sends a request, and once more under another path where Drupal refuses to save it under that one. */
+/**
+ * Sends a request, and once more under another path where Drupal refuses to save it under that one.
+ */
 async function send(
   { http, jsonapiPath, languages }: JsonapiContext,
   request: OutgoingRequest,

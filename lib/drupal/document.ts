@@ -1,4 +1,7 @@
-/** JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/, shared names only). */
+/**
+ * JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/,
+ * shared names only).
+ */
 
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../errors.ts'
@@ -45,7 +48,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A string, number or boolean of the CMS as a string; empty for an object, which may have any member, such as `toString`. */
+/**
+ * A string, number or boolean of the CMS as a string; empty for an object, which may have any
+ * member, such as `toString`.
+ */
 export function scalarText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
@@ -58,10 +64,11 @@ export function isSameUuid(one: string, other: string): boolean {
 }
 
 /**
- * The value in a body of JSON, or undefined where there is none. Bytes that are not UTF-8 are none (RFC 8259 section 8.1): read
- * as U+FFFD they would be saved back so.
+ * The value in a body of JSON, or undefined where there is none. Bytes that are not UTF-8 are none
+ * (RFC 8259 section 8.1): read as U+FFFD they would be saved back so.
  * @param sender who answered with it, for a message
- * @throws {Failure} CMS_INVALID_RESPONSE where it passes a limit (json-shape.ts); nothing was made of it then
+ * @throws {Failure} CMS_INVALID_RESPONSE where it passes a limit (json-shape.ts); nothing was made
+ *   of it then
  */
 export function valueIn(body: Uint8Array, sender = 'The CMS'): unknown {
   if (!isUtf8(body)) return undefined
@@ -84,12 +91,17 @@ export function objectIn(body: Uint8Array, sender?: string): Record<string, unkn
   return isObject(value) ? value : undefined
 }
 
-/** What a value counts at least, in bytes of JSON: `[]` takes as much memory as text of this length. */
+/**
+ * What a value counts at least, in bytes of JSON: `[]` takes as much memory as text of this length.
+ */
 const VALUE_BYTES = 24
 
 const weights = new WeakMap<object, number>()
 
-/** What an object from a body counts among large answers, in bytes: those of the body, or more where it has many short values. */
+/**
+ * What an object from a body counts among large answers, in bytes: those of the body, or more where
+ * it has many short values.
+ */
 export function weightOf(parsed: object): number {
   return weights.get(parsed)!
 }
@@ -101,7 +113,8 @@ export function documentIn(body: Uint8Array): Document | undefined {
 }
 
 /**
- * The user that the CMS takes the sender for, in the answer of its entry point; undefined for anonymous. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me).
+ * The user that the CMS takes the sender for, in the answer of its entry point; undefined for
+ * anonymous. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me).
  */
 export function userIn({ meta }: { meta?: unknown }): { id?: unknown } | undefined {
   const me = isObject(meta) && isObject(meta.links) ? meta.links.me : undefined
@@ -119,7 +132,9 @@ export function resources(document: Document): Resource[] {
   return Array.isArray(document.data) ? document.data : []
 }
 
-/** The resources that a document is about, one or many: its primary data (JSON:API, "Top Level"). */
+/**
+ * The resources that a document is about, one or many: its primary data (JSON:API, "Top Level").
+ */
 export function primaryData({ data }: Document): Resource[] {
   return [data ?? []].flat()
 }
@@ -130,7 +145,10 @@ export function identifiers(relationship: Relationship | undefined): ResourceIde
   return Array.isArray(data) ? data : data === undefined || data === null ? [] : [data]
 }
 
-/** Whether a value is a document: all of its resources and errors have the right form. Checks nothing else. */
+/**
+ * Whether a value is a document: all of its resources and errors have the right form. Checks
+ * nothing else.
+ */
 export function isDocument(value: unknown): value is Document {
   if (!isObject(value)) return false
   const { data, included = [], errors = [] } = value

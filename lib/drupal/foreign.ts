@@ -28,20 +28,28 @@ export const NOT_JSONAPI = 'The CMS answered something that is not JSON:API'
 export const SETTINGS = "are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?"
 const LOGIN = "a login stands before Drupal's JSON:API: let Quoin's requests through it"
 
-/** Words in the address of a login: Drupal's own, and those of OpenID Connect, SAML, AD FS and CAS. */
+/**
+ * Words in the address of a login: Drupal's own, and those of OpenID Connect, SAML, AD FS and CAS.
+ */
 const LOGIN_ADDRESS =
   /\b(?:log-?in|sign-?in|sso|saml2?|openid-connect|oauth2?|oidc|adfs|cas|authorize)\b/i
 
 /** The field of a password. */
 const PASSWORD_FIELD = /\btype\s{0,9}=\s{0,9}["']?password\b/i
 
-/** Drupal's words for a host that trusted_host_patterns does not have, and Symfony's. Source: Drupal\Core\DrupalKernel::initialize(). */
+/**
+ * Drupal's words for a host that trusted_host_patterns does not have, and Symfony's. Source:
+ * Drupal\Core\DrupalKernel::initialize().
+ */
 const HOST_REFUSED = /host name is not valid for this server|Untrusted Host|Invalid Host/i
 
 /** No credentials are shorter. A shorter text would be found in any page. */
 const SHORTEST_SECRET = 4
 
-/** The failure of a request that was not answered with JSON:API. @param sent the header fields of the request */
+/**
+ * The failure of a request that was not answered with JSON:API.
+ * @param sent the header fields of the request
+ */
 export function notJsonapi(answer: HttpAnswer, sent: CallerHeaders): Failure {
   const { what, advice, said } = foreign(answer, secretsIn(sent))
   const {

@@ -1,6 +1,9 @@
 import type { ErrorObject } from './document.ts'
 
-/** Drupal's error for a change of an entity in a language that the entity does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual(). */
+/**
+ * Drupal's error for a change of an entity in a language that the entity does not have. Source:
+ * Drupal\jsonapi\Controller\EntityResource::patchIndividual().
+ */
 const OTHER_LANGUAGE =
   /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
@@ -9,8 +12,9 @@ export interface Languages {
   /** The path of JSON:API for a request in this language. */
   pathOf(language: string): string
   /**
-   * The path to try once more where Drupal refused a change because of the language of its path: `/<language>`, the prefix
-   * that Drupal gives a language unless told otherwise. Undefined where there is nothing to try.
+   * The path to try once more where Drupal refused a change because of the language of its path:
+   * `/<language>`, the prefix that Drupal gives a language unless told otherwise. Undefined where
+   * there is nothing to try.
    */
   guess(language: string | undefined, errors: ErrorObject[] | undefined): string | undefined
   /** Keeps a path that was tried and is right. */
@@ -58,7 +62,10 @@ export function createLanguages(
   }
 }
 
-/** The languages that Drupal names where it refuses a change because of the language of its path, or undefined. */
+/**
+ * The languages that Drupal names where it refuses a change because of the language of its path, or
+ * undefined.
+ */
 export function otherLanguages(errors: ErrorObject[] | undefined): string | undefined {
   const detail = errors?.[0]?.detail
   return typeof detail === 'string' ? OTHER_LANGUAGE.exec(detail)?.[1] : undefined

@@ -12,22 +12,22 @@ export type LoginResult =
   | { isLockedOut: true }
 
 /**
- * The pause after a lockout, or a refusal that may be one, in milliseconds. Drupal allows fifty failures
- * of one address in an hour.
+ * The pause after a lockout, or a refusal that may be one, in milliseconds. Drupal allows fifty
+ * failures of one address in an hour.
  */
 export const LOCKED_OUT_MS = 3_600_000
 
 /**
- * The pause after the first try that says nothing about the credentials, in milliseconds. It doubles up
- * to the longest.
+ * The pause after the first try that says nothing about the credentials, in milliseconds. It
+ * doubles up to the longest.
  */
 const PAUSE_MS = 1000
 export const LONGEST_PAUSE_MS = 60_000
 
 /**
  * One try.
- * @param mayTry to be called right before credentials are tried. It throws a Failure, CMS_UNAVAILABLE,
- *   while another instance's refusal is heeded
+ * @param mayTry to be called right before credentials are tried. It throws a Failure,
+ *   CMS_UNAVAILABLE, while another instance's refusal is heeded
  */
 export type LoginAttempt = (mayTry: () => void) => Promise<LoginResult>
 
@@ -72,13 +72,14 @@ export function createLoginContext({ time, joinPeers }: LoginOptions): LoginCont
 }
 
 /**
- * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is followed by a pause: for ever
- * where Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60. Each of these
- * seconds is shortened at random by up to a half, so that several instances do not return at the same moment.
+ * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is
+ * followed by a pause: for ever where Drupal refused the credentials, an hour where it locked them
+ * out, else one second, doubling to 60. Each of these seconds is shortened at random by up to a
+ * half, so that several instances do not return at the same moment.
  *
- * After another instance's refusal this one pauses too: for up to an hour, or a minute where Drupal has accepted the
- * credentials before. The notice of a refusal may be wrong. So Quoin heeds one, and the next one not before an hour after the
- * next try here.
+ * After another instance's refusal this one pauses too: for up to an hour, or a minute where Drupal
+ * has accepted the credentials before. The notice of a refusal may be wrong. So Quoin heeds one,
+ * and the next one not before an hour after the next try here.
  */
 export async function tryLogin(
   context: LoginContext,
@@ -133,7 +134,10 @@ function mayTry(context: LoginContext): void {
   if (deafUntil === Infinity) context.deafUntil = time.monotonic() + LOCKED_OUT_MS
 }
 
-/** The failure of a try that says nothing about the credentials. Begins a pause, unless nothing was sent. */
+/**
+ * The failure of a try that says nothing about the credentials. Begins a pause, unless nothing was
+ * sent.
+ */
 function failureOf(context: LoginContext, error: Failure): Failure {
   // Nothing was sent: the circuit breaker is open, or another instance's refusal is heeded.
   if (error.code === 'CMS_UNAVAILABLE') return error

@@ -24,8 +24,8 @@ export interface Refusals {
 }
 
 /**
- * The one way that every refusal takes, whoever has heard it: a read, a save, the journal, a question about locks, a login.
- * What is remembered of a caller ends by it.
+ * The one way that every refusal takes, whoever has heard it: a read, a save, the journal, a
+ * question about locks, a login. What is remembered of a caller ends by it.
  */
 export function createRefusals(): Refusals {
   const listeners: RefusalListener[] = []
@@ -69,7 +69,10 @@ export function tellRefusal(
 
 /** When callers were last refused something. */
 export interface RefusalTimes {
-  /** The last time that the caller was refused one of these entities, or more than one entity; -Infinity if never. */
+  /**
+   * The last time that the caller was refused one of these entities, or more than one entity;
+   * -Infinity if never.
+   */
   last(caller: Caller, ...ids: string[]): number
 }
 

@@ -102,7 +102,10 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['CMS_TIMEOUT', texts.cmsTimeout(10_000)]
 ]
 
-/** Response schemas for a route: its success, and failures of these statuses with an example of each kind. */
+/**
+ * Response schemas for a route: its success, and failures of these statuses with an example of each
+ * kind.
+ */
 export function answers<
   const Success extends Record<number, TSchema | object>,
   const Status extends number

@@ -137,7 +137,9 @@ async function patchResolved(context: EditionContext, change: Change): Promise<W
   )
 }
 
-/** Notes the intent, asks for the permit of the turn, sends the change, and confirms its outcome. */
+/**
+ * Notes the intent, asks for the permit of the turn, sends the change, and confirms its outcome.
+ */
 async function patch(
   context: EditionContext,
   change: Change,

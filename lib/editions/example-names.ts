@@ -1,7 +1,10 @@
 import { isObject } from '../drupal/document.ts'
 import { DEFAULT_EDITION_TYPE, type ContentModel } from './model.ts'
 
-/** The names that the examples of this service's schemas have: those of the module `publisher`, and of its sample site. */
+/**
+ * The names that the examples of this service's schemas have: those of the module `publisher`, and
+ * of its sample site.
+ */
 const ENTITY_TYPE = 'publisher_container'
 const BUNDLE_ENTITY_TYPE = 'publisher_container_type'
 const ARTICLES = 'field_articles'
@@ -11,8 +14,8 @@ const BUNDLES: Array<[bundle: string, label: string]> = [
 ]
 
 /**
- * Puts the site's own names into an OpenAPI document whose examples have the default ones. Where the content model names no
- * bundles nothing is known of them, and the examples keep theirs.
+ * Puts the site's own names into an OpenAPI document whose examples have the default ones. Where
+ * the content model names no bundles nothing is known of them, and the examples keep theirs.
  */
 export function withNamesOf(model: ContentModel): <T>(document: T) => T {
   const everywhere = replacer(namesOf(model))
@@ -73,7 +76,10 @@ function bundlesOf({ entityType, keys, bundles }: ContentModel): Replacements {
   })
 }
 
-/** The fields of an edition in the examples, and what the site calls them; null for one that it does not have. */
+/**
+ * The fields of an edition in the examples, and what the site calls them; null for one that it does
+ * not have.
+ */
 function fieldsOf({ keys, fields }: ContentModel): Map<string, string | null> {
   return new Map([
     ['id', keys.id],

@@ -2,9 +2,10 @@ import type { AnswerMemory } from '../http/answer-memory.ts'
 import type { CallLimits } from '../http/calls.ts'
 
 /**
- * How many requests to the CMS one call may take: 200 for pages whose rows are hidden or do not match the search, and 50 for
- * everything else. A list may take more for its offset, limit and collections (list/search.ts), a save for references that
- * have to be looked up one by one (lookup/references.ts).
+ * How many requests to the CMS one call may take: 200 for pages whose rows are hidden or do not
+ * match the search, and 50 for everything else. A list may take more for its offset, limit and
+ * collections (list/search.ts), a save for references that have to be looked up one by one
+ * (lookup/references.ts).
  */
 export const REQUESTS = 250
 

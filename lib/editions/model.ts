@@ -99,8 +99,8 @@ const FieldConfig = Type.Object(
 )
 
 /**
- * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
- * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
+ * The site's model of editions: the names that Drupal gives to things. Every member has a default,
+ * the names of the module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
  */
 export const ContentModel = Type.Object(
   {
@@ -382,7 +382,10 @@ export function attributeOf(
 /** Names that JSON:API keeps for itself. Drupal puts the entity type before those of fields. */
 const RESERVED = ['id', 'type']
 
-/** The internal (Drupal, core REST) name of an edition's JSON:API field: the inverse of `publicName`. */
+/**
+ * The internal (Drupal, core REST) name of an edition's JSON:API field: the inverse of
+ * `publicName`.
+ */
 export function internalName(model: ContentModel, name: string): string {
   const { id, revision } = model.keys
   if (name.startsWith(INTERNAL)) {

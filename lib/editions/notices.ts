@@ -2,7 +2,10 @@ import { Type, type Static } from '@sinclair/typebox'
 import { MARK_PATTERN } from '../drupal/credentials.ts'
 import { ENTITY_ID_PATTERN, UUID_PATTERN } from '../patterns.ts'
 
-/** What an instance tells the others of an edition that was saved, or may have been: the edition, and its newest revision if it has any. */
+/**
+ * What an instance tells the others of an edition that was saved, or may have been: the edition,
+ * and its newest revision if it has any.
+ */
 export const SavedNotice = Type.Object({
   uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }),
   revision: Type.Optional(Type.Integer({ minimum: 1 }))
@@ -12,8 +15,8 @@ export type SavedNotice = Static<typeof SavedNotice>
 const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
 
 /**
- * What an instance tells the others of an entity that the CMS has refused a caller, or does not have: its id, and the
- * caller's mark. Without an id the CMS has refused more than one entity.
+ * What an instance tells the others of an entity that the CMS has refused a caller, or does not
+ * have: its id, and the caller's mark. Without an id the CMS has refused more than one entity.
  */
 export const RefusedNotice = Type.Object({
   caller: Mark,

@@ -3,7 +3,10 @@ import { texts } from '../errors.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 import { LIST_ORDERS, type Sort } from './translate/order.ts'
 
-/** Largest offset of a list, and its largest limit; that of a list which also tells where its rows are placed or locked. */
+/**
+ * Largest offset of a list, and its largest limit; that of a list which also tells where its rows
+ * are placed or locked.
+ */
 export const OFFSET_MAX = 100_000
 export const LIMIT_MAX = 500
 export const DETAILED_MAX = 50
@@ -176,7 +179,10 @@ export const ReadinessHeaders = Type.Object({
   )
 })
 
-/** 1 to 255 characters: a String of RFC 9651 (section 3.3.3), or the same without quotes, as most clients send it, and without spaces and commas. */
+/**
+ * 1 to 255 characters: a String of RFC 9651 (section 3.3.3), or the same without quotes, as most
+ * clients send it, and without spaces and commas.
+ */
 const IDEMPOTENCY_KEY = String.raw`^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$`
 
 export const CreateHeaders = Type.Object({
@@ -251,7 +257,10 @@ export const ListedParams = Type.Object({
 })
 export type ListedParams = Static<typeof ListedParams>
 
-/** A parameter that a caller may leave out and a handler always has: validation fills in the default. */
+/**
+ * A parameter that a caller may leave out and a handler always has: validation fills in the
+ * default.
+ */
 function withDefault(options: IntegerOptions & { default: number }): TInteger {
   return Type.Optional(Type.Integer(options))
 }
@@ -327,8 +336,8 @@ export const SearchQuery = Type.Object({
 export type SearchQuery = Static<typeof SearchQuery>
 
 /**
- * Reads a query string leniently, as forms and caches send it: empty and unknown parameters count as absent, and a limit
- * above the largest counts as the largest.
+ * Reads a query string leniently, as forms and caches send it: empty and unknown parameters count
+ * as absent, and a limit above the largest counts as the largest.
  */
 export function leniently(query: Record<string, unknown>): Record<string, unknown> {
   const meant = Object.entries(query).filter(

@@ -13,8 +13,8 @@ import type { Resolve, UnresolvedReference } from './translate/write.ts'
 export type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /**
- * Sends an edition with the uuids of its references. Where the CMS no longer finds a remembered one,
- * looks all of them up again, and sends once more.
+ * Sends an edition with the uuids of its references. Where the CMS no longer finds a remembered
+ * one, looks all of them up again, and sends once more.
  * @param current the edition as it is, for an update
  */
 export async function sendResolved(

@@ -14,7 +14,10 @@ export interface Copy {
   at: number
   /** Whether it is one edition. Such a copy stays when another edition is saved. */
   isEdition: boolean
-  /** What it is about, if it shows parts of other entities by their uuids alone: the id in its path, or an empty text. */
+  /**
+   * What it is about, if it shows parts of other entities by their uuids alone: the id in its path,
+   * or an empty text.
+   */
   about?: string
   /** Whether it shows parts of entities without any id. Every refusal ends such a copy. */
   isAnonymous?: boolean
@@ -25,25 +28,29 @@ export interface StaleCache {
   /** The clock, in milliseconds. */
   now(): number
   /**
-   * Keeps a caller's copy, unless an edition was saved, or refused to this caller, since the request came.
+   * Keeps a caller's copy, unless an edition was saved, or refused to this caller, since the
+   * request came.
    * @param receivedAt when the request came, in milliseconds of the clock
    */
   keep(key: string, copy: Copy, receivedAt: number, caller: Caller): void
   /** The copy and its age in seconds; undefined where there is none, or it is too old. */
   find(key: string): { copy: Copy; age: number } | undefined
   forget(key: string): void
-  /** Call this when an edition was saved, or may have been. It drops every caller's copies that show its earlier state. */
+  /**
+   * Call this when an edition was saved, or may have been. It drops every caller's copies that show
+   * its earlier state.
+   */
   outdate(uuid: string): void
   /**
-   * Call this when the CMS refuses a caller an entity, or does not have it. It drops all copies of this caller that
-   * show the entity, or the url of a reference to it, by whatever request.
+   * Call this when the CMS refuses a caller an entity, or does not have it. It drops all copies of
+   * this caller that show the entity, or the url of a reference to it, by whatever request.
    * @param id integer id or uuid; without one all copies of this caller are dropped
    * @param keys of the entity type, by default that of editions
    */
   refuse(caller: Caller, id?: string, keys?: IdKeys): void
   /**
-   * Call this when another instance was refused something for a caller. It drops the copies that show it, of all callers with
-   * this mark.
+   * Call this when another instance was refused something for a caller. It drops the copies that
+   * show it, of all callers with this mark.
    * @param id as of `refuse`
    */
   withdraw(mark: string, id?: string): void
@@ -60,10 +67,16 @@ export interface StaleCacheOptions {
 
 const ENTRIES = 5000
 
-/** The most copies of one caller, so that a caller with ever new URLs does not push out those of others. */
+/**
+ * The most copies of one caller, so that a caller with ever new URLs does not push out those of
+ * others.
+ */
 const ENTRIES_OF_CALLER = 500
 
-/** How large all copies may be together. A character counts as two bytes, as text other than Latin-1 takes. */
+/**
+ * How large all copies may be together. A character counts as two bytes, as text other than Latin-1
+ * takes.
+ */
 const BYTES = 64 * 1024 * 1024
 
 /** For how many callers Quoin remembers the time of their last refusal. */
@@ -203,8 +216,8 @@ function dropCopies(
 }
 
 /**
- * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as the name of a part. No
- * text within the JSON looks like these, since its quotes are escaped.
+ * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as
+ * the name of a part. No text within the JSON looks like these, since its quotes are escaped.
  */
 function showing(
   { model, uuidOf }: StaleContext,

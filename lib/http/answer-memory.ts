@@ -1,13 +1,22 @@
 import { getHeapStatistics } from 'node:v8'
 import { Failure } from '../errors.ts'
 
-/** Answers count from this size on, in bytes of JSON. Those that are smaller are many, and take little. */
+/**
+ * Answers count from this size on, in bytes of JSON. Those that are smaller are many, and take
+ * little.
+ */
 export const LARGE_ANSWER = 64 * 1024
 
-/** The share of the heap that answers may take together, by their bytes of JSON: a list of 50 MB takes 400 to 550 MiB of the process, garbage included. */
+/**
+ * The share of the heap that answers may take together, by their bytes of JSON: a list of 50 MB
+ * takes 400 to 550 MiB of the process, garbage included.
+ */
 const SHARE = 1 / 8
 
-/** So long an answer may be on its way to its caller undisturbed, in milliseconds. After that it makes room where others need it. */
+/**
+ * So long an answer may be on its way to its caller undisturbed, in milliseconds. After that it
+ * makes room where others need it.
+ */
 const UNDISTURBED_MS = 10_000
 
 /** Counts what large answers take, from when the CMS's arrive until callers have Quoin's. */
@@ -25,8 +34,10 @@ export interface AnswerMemory {
 /** What a call takes. It is of no use after its end. */
 export interface Holding {
   /**
-   * The call that took memory first goes on whatever later calls have taken, so that one of many that begin at once gets through.
-   * @throws {Failure} OVERLOADED where others leave too little, TOO_LARGE where the whole memory is too little
+   * The call that took memory first goes on whatever later calls have taken, so that one of many
+   * that begin at once gets through.
+   * @throws {Failure} OVERLOADED where others leave too little, TOO_LARGE where the whole memory is
+   *   too little
    */
   take(bytes: number): void
   /** Takes memory for what cannot be refused any more. */
@@ -104,7 +115,10 @@ export function createAnswerMemory(
     if (sendings.delete(sending)) onTheWay -= sending.bytes
   }
 
-  /** Breaks off what has been on its way for longest, if that is long: nobody keeps the memory by reading slowly. */
+  /**
+   * Breaks off what has been on its way for longest, if that is long: nobody keeps the memory by
+   * reading slowly.
+   */
   function makeRoom(mostOnTheWay: number): void {
     if (mostOnTheWay < 0) return
     for (const sending of sendings) {

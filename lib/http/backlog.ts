@@ -1,11 +1,16 @@
 import type { Readable } from 'node:stream'
 
-/** How much may wait for callers that read slowly, in bytes: beyond it those that have waited longest are ended. */
+/**
+ * How much may wait for callers that read slowly, in bytes: beyond it those that have waited
+ * longest are ended.
+ */
 export const BACKLOG_BYTES = 64 * 1024 * 1024
 
 export type Backlog = ReturnType<typeof createBacklog>
 
-/** What streams have to send to callers that do not take it, counted once where several share it. */
+/**
+ * What streams have to send to callers that do not take it, counted once where several share it.
+ */
 export function createBacklog(most = BACKLOG_BYTES) {
   const streamsByText = new Map<Buffer, Set<Readable>>()
   let bytes = 0

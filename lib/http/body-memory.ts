@@ -1,15 +1,24 @@
 import { Failure } from '../errors.ts'
 
-/** From this size on a body is large, in bytes. Small ones have memory of their own, so that large ones do not shut them out. */
+/**
+ * From this size on a body is large, in bytes. Small ones have memory of their own, so that large
+ * ones do not shut them out.
+ */
 export const LARGE_BODY = 64 * 1024
 
-/** What large bodies may have together, of all requests under way, in bytes: to read one takes several times its size. */
+/**
+ * What large bodies may have together, of all requests under way, in bytes: to read one takes
+ * several times its size.
+ */
 const LARGE_BODIES = 32 * 1024 * 1024
 
 /** The same for small bodies, which are many. */
 const SMALL_BODIES = 16 * 1024 * 1024
 
-/** So long a body may arrive undisturbed, in milliseconds. After that it makes room where others need it. */
+/**
+ * So long a body may arrive undisturbed, in milliseconds. After that it makes room where others
+ * need it.
+ */
 const UNDISTURBED_MS = 5000
 
 /** The memory for bodies of one size. */
@@ -35,13 +44,19 @@ export interface ArrivingBody {
   refuse: (failure: Failure) => void
 }
 
-/** Counts what bodies of requests take, byte by byte as they arrive: what is announced takes nothing. */
+/**
+ * Counts what bodies of requests take, byte by byte as they arrive: what is announced takes
+ * nothing.
+ */
 export function createBodyMemory(undisturbedMs = UNDISTURBED_MS): BodyMemory {
   const roomOf = (most: number): Room => ({ most, taken: 0, arriving: new Set() })
   return { small: roomOf(SMALL_BODIES), large: roomOf(LARGE_BODIES), undisturbedMs }
 }
 
-/** Begins to count a body. @param refuse called at most once, where there is no room for it any more */
+/**
+ * Begins to count a body.
+ * @param refuse called at most once, where there is no room for it any more
+ */
 export function openBody({ small }: BodyMemory, refuse: ArrivingBody['refuse']): ArrivingBody {
   const body = { room: small, bytes: 0, begunAt: performance.now(), refuse }
   small.arriving.add(body)
@@ -49,8 +64,9 @@ export function openBody({ small }: BodyMemory, refuse: ArrivingBody['refuse']):
 }
 
 /**
- * Counts what has arrived of a body. Where that is too much, the body that has been arriving for longest is refused, if that
- * is long: nobody can keep the memory by sending slowly. Else this one is refused.
+ * Counts what has arrived of a body. Where that is too much, the body that has been arriving for
+ * longest is refused, if that is long: nobody can keep the memory by sending slowly. Else this one
+ * is refused.
  */
 export function grow(memory: BodyMemory, body: ArrivingBody, bytes: number): void {
   count(body, bytes)

@@ -5,13 +5,17 @@ import { isJson, type HttpAnswer } from './exchange.ts'
 /** closed: all requests go to the CMS; open: none goes; half-open: one goes, to try the CMS out. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** A circuit breaker. Stops requests to a CMS that fails, so that it can recover and callers need not wait. */
+/**
+ * A circuit breaker. Stops requests to a CMS that fails, so that it can recover and callers need
+ * not wait.
+ */
 export interface Breaker {
   state(): BreakerState
   /**
    * Sends a request, unless the circuit breaker is open.
    * @param isWrite whether it counts as a write too: a CMS may fail at writes only
-   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where the request was not sent; `isLogged`, since `onChange` has said why
+   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where the request was not sent; `isLogged`,
+   *   since `onChange` has said why
    */
   run(send: () => Promise<HttpAnswer>, isWrite?: boolean): Promise<HttpAnswer>
 }
@@ -40,8 +44,9 @@ const FAILURES = 10
 const REST_MS = 5000
 
 /**
- * A circuit breaker over consecutive failures: no answer, a late answer, or the answer of a failing CMS (`isFailing`).
- * Writes pass a second one of their own: a read that succeeds says nothing about them.
+ * A circuit breaker over consecutive failures: no answer, a late answer, or the answer of a failing
+ * CMS (`isFailing`). Writes pass a second one of their own: a read that succeeds says nothing about
+ * them.
  */
 export function createBreaker({
   failures = FAILURES,
@@ -52,7 +57,8 @@ export function createBreaker({
   const writes = createCircuit('writes')
 
   async function run(send: () => Promise<HttpAnswer>, isWrite = false): Promise<HttpAnswer> {
-    // Check both before either runs: a request that one stops must not count as a success of the other.
+    // Check both before either runs: a request that one stops must not count as a success of the
+    // other.
     requests.check()
     if (isWrite) writes.check()
     return requests.policy.execute(isWrite ? () => writes.policy.execute(send) : send)
@@ -62,7 +68,8 @@ export function createBreaker({
     const policy = circuitBreaker(
       handleWhen(isTransport).orWhenResult(isFailing as (answer: unknown) => boolean),
       {
-        // The library reads the wall clock, which may be set: `check` alone decides when the CMS is tried again.
+        // The library reads the wall clock, which may be set: `check` alone decides when the CMS is
+        // tried again.
         halfOpenAfter: -Infinity,
         breaker: new ConsecutiveBreaker(failures)
       }
@@ -83,7 +90,10 @@ export function createBreaker({
       return STATES[policy.state]
     }
 
-    /** Refuses at once. The library would let other requests wait for the one that tries the CMS out. */
+    /**
+     * Refuses at once. The library would let other requests wait for the one that tries the CMS
+     * out.
+     */
     function check(): void {
       if (
         state() === 'half-open' ||
@@ -137,9 +147,10 @@ function isTransport(error: unknown): boolean {
 }
 
 /**
- * Whether an answer says that the CMS fails: 5xx. Maintenance does not count, since Drupal answers it quickly, and serves its
- * administrators (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber). A 503 that says when to come again does
- * not count either.
+ * Whether an answer says that the CMS fails: 5xx. Maintenance does not count, since Drupal answers
+ * it quickly, and serves its administrators
+ * (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber). A 503 that says when to come
+ * again does not count either.
  */
 export function isFailing({ status, headers }: HttpAnswer): boolean {
   return (

@@ -46,25 +46,37 @@ export interface Budget {
   readonly waiting: Signal
   /** For reads: the same signal; after a write another one, which is aborted after `lookUpMs`. */
   readonly signal: Signal
-  /** Counts a request before it is sent. @throws {Failure} LIST_TOO_DEEP when there have been too many */
+  /**
+   * Counts a request before it is sent.
+   * @throws {Failure} LIST_TOO_DEEP when there have been too many
+   */
   spend(): void
   /** Counts a request that is sent again. */
   retry(): void
   /** Allows more requests, where the call is known to need them. */
   allow(requests: number): void
-  /** Takes memory for a large answer, or a part, until the call is over. @throws {Failure} OVERLOADED, unless a write was sent */
+  /**
+   * Takes memory for a large answer, or a part, until the call is over.
+   * @throws {Failure} OVERLOADED, unless a write was sent
+   */
   take(bytes: number): void
   /** Takes it for the answer to a write, which cannot be refused any more. */
   takeOutcome(bytes: number): void
   /** Gives some back. */
   free(bytes: number): void
-  /** Ends a write. From now on reads go on even if the caller hangs up, to find out what became of the write. */
+  /**
+   * Ends a write. From now on reads go on even if the caller hangs up, to find out what became of
+   * the write.
+   */
   endWrite(): void
   /** Gives back what was taken. */
   end(): void
 }
 
-/** The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed, or emits `close`. */
+/**
+ * The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed,
+ * or emits `close`.
+ */
 export interface PendingAnswer {
   readonly destroyed: boolean
   once(event: 'close', listener: () => void): unknown
@@ -80,8 +92,9 @@ export function hasHungUp({ answer }: Caller): boolean {
 export const CALLER_GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 
 /**
- * Does work for a caller within limits. All requests to the CMS for this caller count in the meantime. Work for the same
- * caller at the same time shares the limits of the first. Where the work fails, its requests end.
+ * Does work for a caller within limits. All requests to the CMS for this caller count in the
+ * meantime. Work for the same caller at the same time shares the limits of the first. Where the
+ * work fails, its requests end.
  */
 export async function inCall<T>(
   caller: Caller,

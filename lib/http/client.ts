@@ -12,7 +12,10 @@ export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
   path: string
   headers: Record<string, string>
   body?: string
-  /** Whether it may be sent a second time. Never true of a write, or of a request that tries a password. */
+  /**
+   * Whether it may be sent a second time. Never true of a write, or of a request that tries a
+   * password.
+   */
   repeatable?: boolean
   /** Whether it counts as a write (breaker.ts). */
   isWrite?: boolean
@@ -22,7 +25,10 @@ export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
 
 /** HTTP to the CMS. */
 export interface Http {
-  /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (not sent), CMS_INVALID_RESPONSE (too large). */
+  /**
+   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (not sent),
+   *   CMS_INVALID_RESPONSE (too large).
+   */
   send(request: HttpRequest): Promise<HttpAnswer>
   close(): Promise<void>
 }
@@ -42,7 +48,9 @@ const LARGEST_BODY = 16 * 1024 * 1024
 /** Connection errors that a new connection may not have: refused, reset, or closed while idle. */
 const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 
-/** Some proxies compress answers for who does not say that they must not (RFC 9110 section 12.5.3). */
+/**
+ * Some proxies compress answers for who does not say that they must not (RFC 9110 section 12.5.3).
+ */
 const UNCODED = { 'accept-encoding': 'identity' }
 
 /** What a gateway answers while the CMS restarts. */
@@ -51,7 +59,10 @@ const GATEWAY = [502, 503, 504]
 /** Shortest pause before the second try, in milliseconds; the longest is three times as long. */
 const PAUSE_MS = 50
 
-/** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
+/**
+ * A connection pool to the CMS. Nothing connects before the first request; redirects are not
+ * followed.
+ */
 export function createHttp({
   url,
   timeoutMs,
@@ -62,7 +73,8 @@ export function createHttp({
   const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: 64,
-    // Shorter than the deadline, so that a write without a connection is known not to have been sent.
+    // Shorter than the deadline, so that a write without a connection is known not to have been
+    // sent.
     connect: connector(timeoutMs / 2),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
@@ -73,13 +85,17 @@ export function createHttp({
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     const deadline = performance.now() + timeoutMs
     return breaker.run(() => {
-      // The request that tries out a failed CMS is sent once. Its outcome counts even if nobody waits any more.
+      // The request that tries out a failed CMS is sent once. Its outcome counts even if nobody
+      // waits any more.
       if (breaker.state() !== 'closed') return sendOnce({ ...request, signal: undefined }, deadline)
       return request.repeatable ? retryOnce(request, deadline) : sendOnce(request, deadline)
     }, request.isWrite)
   }
 
-  /** Sends a read. Retries it once, after a random pause, where a retry may help and the deadline allows it. */
+  /**
+   * Sends a read. Retries it once, after a random pause, where a retry may help and the deadline
+   * allows it.
+   */
   async function retryOnce(request: HttpRequest, deadline: number): Promise<HttpAnswer> {
     const pause = PAUSE_MS * (1 + 2 * Math.random())
     const isTime = () => performance.now() + pause < deadline
@@ -150,7 +166,10 @@ function connector(timeout: number): buildConnector.connector {
 /** The title of an answer is looked for in this many characters at its start. */
 const HEAD = 10_000
 
-/** The answer of the CMS as an error for the log. It has the title of the page or of the error only: the rest may repeat what the caller sent. */
+/**
+ * The answer of the CMS as an error for the log. It has the title of the page or of the error only:
+ * the rest may repeat what the caller sent.
+ */
 export function upstream(status: number, body: Buffer): Error {
   const text = textOf(body)
   const [, title = `${text.length} characters`] =
@@ -160,7 +179,10 @@ export function upstream(status: number, body: Buffer): Error {
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }
 
-/** Whether a failure says that the CMS is away, slow or failing (5xx). A refusal or an answer that makes no sense says something else. */
+/**
+ * Whether a failure says that the CMS is away, slow or failing (5xx). A refusal or an answer that
+ * makes no sense says something else.
+ */
 export function isDown(error: unknown): error is Failure {
   return (
     error instanceof Failure &&

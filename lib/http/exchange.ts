@@ -6,7 +6,10 @@ import { LARGE_ANSWER } from './answer-memory.ts'
 /** The media type of JSON:API. */
 export const JSONAPI = 'application/vnd.api+json'
 
-/** All header fields of an answer, in bytes. Drupal names what an answer was made of (`X-Drupal-Cache-Tags`), in 24 KiB and more. */
+/**
+ * All header fields of an answer, in bytes. Drupal names what an answer was made of
+ * (`X-Drupal-Cache-Tags`), in 24 KiB and more.
+ */
 export const LARGEST_HEADER = 64 * 1024
 
 /** A complete HTTP answer. */
@@ -28,10 +31,12 @@ export interface Limits {
 }
 
 /**
- * Sends one request and collects its answer. When nobody waits any more, it is not sent, or its connection is closed. Uses
- * dispatch(), which hands an answer over as it comes: undici's request() makes a stream of each.
- * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
- *   where no connection was free until then, one with the code NOT_SENT and that as its cause
+ * Sends one request and collects its answer. When nobody waits any more, it is not sent, or its
+ * connection is closed. Uses dispatch(), which hands an answer over as it comes: undici's request()
+ * makes a stream of each.
+ * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many
+ *   milliseconds no answer came; where no connection was free until then, one with the code
+ *   NOT_SENT and that as its cause
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -110,7 +115,10 @@ export function textOf(body: Uint8Array): string {
   return utf8.decode(body)
 }
 
-/** Whether an answer is JSON of Drupal: JSON:API, or core's own. A gateway's JSON (application/problem+json, RFC 9457) is not. */
+/**
+ * Whether an answer is JSON of Drupal: JSON:API, or core's own. A gateway's JSON
+ * (application/problem+json, RFC 9457) is not.
+ */
 export function isJson({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
   return [JSONAPI, 'application/json'].includes(
     String(contentType).split(';', 1)[0]!.trim().toLowerCase()

@@ -1,19 +1,27 @@
 import type { Socket } from 'node:net'
 
-/** The beginning of an interim answer of the one kind that undici takes for an error, and how a header ends. */
+/**
+ * The beginning of an interim answer of the one kind that undici takes for an error, and how a
+ * header ends.
+ */
 const CONTINUE = /^HTTP\/1\.[01] 100[ \r]/
 const STARTS = ['HTTP/1.1 100 ', 'HTTP/1.0 100 ']
 const LONGEST_START = STARTS[0]!.length
 const END = '\r\n\r\n'
 
-/** What interim answers before one answer may have together, in bytes. What is beyond it undici refuses. */
+/**
+ * What interim answers before one answer may have together, in bytes. What is beyond it undici
+ * refuses.
+ */
 const MOST_BYTES = 16 * 1024
 
 /**
- * Has a socket leave out the 100 (Continue) that a server or a proxy sends although the request did not ask for it. A client
- * has to read over it (RFC 9110 section 15.2). undici ends the connection instead: a write would be of unknown outcome.
+ * Has a socket leave out the 100 (Continue) that a server or a proxy sends although the request did
+ * not ask for it. A client has to read over it (RFC 9110 section 15.2). undici ends the connection
+ * instead: a write would be of unknown outcome.
  *
- * undici sends one request at a time, in one turn, and reads with `read`: what comes first after a write begins an answer.
+ * undici sends one request at a time, in one turn, and reads with `read`: what comes first after a
+ * write begins an answer.
  */
 export function leaveOutContinue(socket: Socket): void {
   const { read, write } = socket

@@ -14,10 +14,12 @@ export interface Pace {
 }
 
 /**
- * Watches that bytes move at a least pace. Each byte gives its time at the least rate, and nobody saves up more than the grace:
- * a peer who sends much and then nothing is too slow after the grace. `size` bytes take at most the grace and size / rate.
+ * Watches that bytes move at a least pace. Each byte gives its time at the least rate, and nobody
+ * saves up more than the grace: a peer who sends much and then nothing is too slow after the grace.
+ * `size` bytes take at most the grace and size / rate.
  *
- * Time in which this process itself was busy does not count: what has arrived meanwhile is looked at first.
+ * Time in which this process itself was busy does not count: what has arrived meanwhile is looked
+ * at first.
  *
  * @param onTooSlow called once at most
  */

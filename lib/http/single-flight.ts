@@ -9,7 +9,9 @@ export interface SingleFlight<T> {
    * @throws the signal's reason
    */
   share(key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
-  /** Starts new work for the next caller. Callers that wait already get the result of the old work. */
+  /**
+   * Starts new work for the next caller. Callers that wait already get the result of the old work.
+   */
   forgetAll(): void
 }
 

@@ -8,12 +8,15 @@ import {
 } from './feed-events.ts'
 import type { WatchedEntity } from './watched.ts'
 
-/** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
+/**
+ * How many watchers are woken in one turn of the event loop: requests are answered between two
+ * turns.
+ */
 const AT_ONCE = 50
 
 /**
- * How many batches the channel keeps for busy watchers, and for how long (in milliseconds). A watcher that is further behind
- * gets a snapshot.
+ * How many batches the channel keeps for busy watchers, and for how long (in milliseconds). A
+ * watcher that is further behind gets a snapshot.
  */
 const RECENT = 16
 const RECENT_MS = 5000
@@ -51,8 +54,9 @@ interface ChannelContext {
 export type Channel = ReturnType<typeof createChannel>
 
 /**
- * The events of some entities, made once for all watchers of just these. A watcher has no queue, only the number of the last
- * revision that it got. One that keeps up gets every change. One that is behind gets the present state.
+ * The events of some entities, made once for all watchers of just these. A watcher has no queue,
+ * only the number of the last revision that it got. One that keeps up gets every change. One that
+ * is behind gets the present state.
  */
 export function createChannel(sources: WatchedEntity[]) {
   const channel: ChannelContext = {
@@ -148,7 +152,10 @@ function tellWatchers(channel: ChannelContext, event: FeedEvent): void {
   if (channel.states) push(channel, [event])
 }
 
-/** The events for a watcher at `position`, and its position after them; undefined if there is no news. */
+/**
+ * The events for a watcher at `position`, and its position after them; undefined if there is no
+ * news.
+ */
 function eventsAfter(
   channel: ChannelContext,
   position: number
@@ -172,7 +179,10 @@ function savesAfter({ recent, revision }: ChannelContext, position: number): Bat
     .filter(({ event }) => event === 'saved')
 }
 
-/** The position of a watcher whose earlier stream ended with a state; before the beginning if that is not the present state. */
+/**
+ * The position of a watcher whose earlier stream ended with a state; before the beginning if that
+ * is not the present state.
+ */
 function positionOf(channel: ChannelContext, lastEventId: string | undefined): number {
   const { isStale, states, revision } = channel
   if (isStale || !states) return -1

@@ -33,7 +33,10 @@ import type { Draft, DraftsQuery } from './schemas.ts'
 /** Who displaces a text; nobody is known where a field is released without a uid. */
 export type Displacer = { uid: string; name?: string | undefined } | undefined
 
-/** How much of a draft its displacer may always take, in bytes: what MARGIN in lib/table/item.ts leaves. */
+/**
+ * How much of a draft its displacer may always take, in bytes: what MARGIN in lib/table/item.ts
+ * leaves.
+ */
 const DISPLACER_LIMIT = 128
 
 /** How many drafts of one field and user are kept; the oldest go first. */
@@ -44,18 +47,22 @@ const LONGEST_VERSION = 256
 
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-/** The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no environment. */
+/**
+ * The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no
+ * environment.
+ */
 function draftsKey(recordKey: string): string {
   return `${recordKey}#drafts`
 }
 
 /**
- * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
- * bytes of a sort key alone, of the owner's, by which the drafts of one user are found, of the version, and of the attempt's
- * own id: each attempt at displacing a text has a draft of its own, and can remove it when it fails, whatever others do.
+ * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's
+ * name may fill the 1024 bytes of a sort key alone, of the owner's, by which the drafts of one user
+ * are found, of the version, and of the attempt's own id: each attempt at displacing a text has a
+ * draft of its own, and can remove it when it fails, whatever others do.
  * @param attempt the attempt's id, made as a version is
- * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be
- *   told apart
+ * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of
+ *   one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
 export function draftOf(
@@ -82,7 +89,8 @@ export function draftOf(
 }
 
 /**
- * @param room how many bytes the draft has left for it; where it takes more, the name goes first, then the end of the uid
+ * @param room how many bytes the draft has left for it; where it takes more, the name goes first,
+ *   then the end of the uid
  */
 function displacedBy({ uid, name }: NonNullable<Displacer>, room: number): StoredValue {
   const bytes = Buffer.byteLength(uid + (name ?? ''))
@@ -108,7 +116,10 @@ function cut(uid: string): string {
   return start + ellipsis
 }
 
-/** How the sort keys of all drafts of one text of a field begin. They have half of the hash of its owner's uid. */
+/**
+ * How the sort keys of all drafts of one text of a field begin. They have half of the hash of its
+ * owner's uid.
+ */
 function attemptsAt(field: string, uid: unknown, id: string): string {
   return `${hash(field)}#${hash(JSON.stringify(uid ?? null)).slice(0, 22)}.${id}##`
 }
@@ -121,8 +132,9 @@ function textId({ version, payload }: { version?: unknown; payload?: unknown }):
 }
 
 /**
- * The items of a draft, in the order in which to write them. A draft of another program's record may not fit into one item.
- * Then half of the text is in a second item, and the user has only uid and name.
+ * The items of a draft, in the order in which to write them. A draft of another program's record
+ * may not fit into one item. Then half of the text is in a second item, and the user has only uid
+ * and name.
  */
 export function itemsOf(draft: StoredItem): StoredItem[] {
   if (itemSize(draft) <= ITEM_LIMIT) return [draft]
@@ -195,7 +207,10 @@ export function shownDraft({
   } as unknown as Draft
 }
 
-/** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
+/**
+ * A consistent query for the drafts of an entity: all, those of one field, of one user, or both;
+ * none whose time is over.
+ */
 export function draftsOf(recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
   const keys =
     fieldName === undefined ? '#key = :key' : '#key = :key AND begins_with(#fieldName, :field)'
@@ -237,7 +252,10 @@ export function isDisplacedAt(displacedAt: number): Condition {
   return condition(isOfMoment, { ':displacedAt': displacedAt })
 }
 
-/** A consistent query for the attempts at displacing a user's record in a version: its text was kept first. */
+/**
+ * A consistent query for the attempts at displacing a user's record in a version: its text was kept
+ * first.
+ */
 export function attemptsOf(
   { env_entityType_entityId: key, fieldName }: Key,
   uid: string,
@@ -275,7 +293,10 @@ export function expiryOf({ expiresAt, timestamp }: Item, { now, foreign = now }:
   return Number(expiresAt ?? Number(timestamp) + now - foreign)
 }
 
-/** A consistent query for the expired locks of an entity that hold a text. What has no `expiresAt` has no `removeAt` either, and stays. */
+/**
+ * A consistent query for the expired locks of an entity that hold a text. What has no `expiresAt`
+ * has no `removeAt` either, and stays.
+ */
 export function expiredOf(
   recordKey: string,
   { fieldName, uid }: DraftsQuery,

@@ -8,13 +8,17 @@ import type { LockList } from './schemas.ts'
 /** More than a client has any use for, and what one condition may compare. */
 const MOST_TAGS = 100
 
-/** A lock's version as a strong entity tag (RFC 9110 section 8.8.3): a version is of the characters that one may hold. */
+/**
+ * A lock's version as a strong entity tag (RFC 9110 section 8.8.3): a version is of the characters
+ * that one may hold.
+ */
 export function versionTag(version: string): string {
   return `"${version}"`
 }
 
 /**
- * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1). Text that is not an entity tag matches nothing either.
+ * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1). Text
+ * that is not an entity tag matches nothing either.
  * @throws {Failure} BAD_REQUEST for more tags than are compared
  */
 export function versionsIn(ifMatch: string): Versions {
@@ -34,8 +38,8 @@ export function versionsIn(ifMatch: string): Versions {
 }
 
 /**
- * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a record another version;
- * one of another program has no version, so all its members count.
+ * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a
+ * record another version; one of another program has no version, so all its members count.
  */
 export function listTag({ Items, ScannedCount }: LockList): string {
   const states = Items.map(({ version, ...record }) =>

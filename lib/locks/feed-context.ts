@@ -15,9 +15,15 @@ const WARN_MS = 60_000
 export interface FeedOptions {
   /** Milliseconds between two reads of a watched entity, which find what other instances write. */
   pollMs?: number
-  /** The same while notices tell what others write. A write whose notice was lost is found this late. */
+  /**
+   * The same while notices tell what others write. A write whose notice was lost is found this
+   * late.
+   */
   noticedPollMs?: number
-  /** Milliseconds between the beginnings of two reads of an entity, at least, however much is written to it. */
+  /**
+   * Milliseconds between the beginnings of two reads of an entity, at least, however much is
+   * written to it.
+   */
   restMs?: number
   /** Most reads in a second for all that is watched. */
   readsPerSecond?: number
@@ -35,7 +41,10 @@ export interface FeedOptions {
 
 /** Tells instances what the others have written. */
 export interface Notices {
-  /** Whether notices come in time. Where they come of all instances, the table is only read for those that have been lost. */
+  /**
+   * Whether notices come in time. Where they come of all instances, the table is only read for
+   * those that have been lost.
+   */
   isUp: () => boolean
   /** Whether notices come of all instances. */
   hearsAll: () => boolean
@@ -43,7 +52,9 @@ export interface Notices {
 }
 
 export interface FeedDeps extends FeedOptions {
-  /** The locks of an entity as they are now, and its signs: consistent, complete, without payloads. */
+  /**
+   * The locks of an entity as they are now, and its signs: consistent, complete, without payloads.
+   */
   read: (entity: Entity) => Promise<LocksAndSigns>
   /** Whether the lease of a lock is over. */
   isOver?: (lock: LockView) => boolean

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Entity, LockRecord, LockView, Petition, Presence } from './schemas.ts'
 
-/** What a user shows the others, and ends by itself: a petition for a lock, or that they look on. */
+/**
+ * What a user shows the others, and ends by itself: a petition for a lock, or that they look on.
+ */
 export type Sign = Petition | Presence
 
-/** The locks of one entity at one moment, by field, the petitions for them, and who looks on; never changed in place. */
+/**
+ * The locks of one entity at one moment, by field, the petitions for them, and who looks on; never
+ * changed in place.
+ */
 export interface State {
   entity: Entity
   locks: ReadonlyMap<string, LockView>
@@ -31,8 +36,9 @@ export interface EditionSave {
 }
 
 /**
- * The events of a feed. An `id` names the state of all watched entities after this event; '' names none. `stale`: the store
- * does not answer, so the locks shown may be out of date. `live`: it answers again, a snapshot follows.
+ * The events of a feed. An `id` names the state of all watched entities after this event; '' names
+ * none. `stale`: the store does not answer, so the locks shown may be out of date. `live`: it
+ * answers again, a snapshot follows.
  */
 export type FeedEvent =
   | Snapshot
@@ -85,7 +91,10 @@ function isPetition(sign: Sign): sign is Petition {
   return 'fieldName' in sign
 }
 
-/** Locks once some fields have changed; ordered as the table orders them, by the bytes of the field's name. */
+/**
+ * Locks once some fields have changed; ordered as the table orders them, by the bytes of the
+ * field's name.
+ */
 export function withChanges(locks: State['locks'], changes: Changes): State['locks'] {
   if (changes.size === 0) return locks
   const all = [...new Map<string, LockView | undefined>([...locks, ...changes])].filter(
@@ -94,7 +103,10 @@ export function withChanges(locks: State['locks'], changes: Changes): State['loc
   return new Map(all.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
 }
 
-/** The state of an entity from its locks, and its signs. The last state itself if nothing has changed. */
+/**
+ * The state of an entity from its locks, and its signs. The last state itself if nothing has
+ * changed.
+ */
 export function nextState(
   entity: Entity,
   locks: State['locks'],
@@ -141,7 +153,9 @@ export function changedFields(before: State['locks'], after: State['locks']): st
   )
 }
 
-/** Tells the states of a field apart: each write makes another version; a record of others has none. */
+/**
+ * Tells the states of a field apart: each write makes another version; a record of others has none.
+ */
 function versionMark(lock: LockView | undefined): string | undefined {
   return (
     lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))
@@ -171,7 +185,8 @@ function eventOf(sign: Sign): StateEvent {
 }
 
 /**
- * The events between two states. Only the last event has an id, so a client that resumes never skips one.
+ * The events between two states. Only the last event has an id, so a client that resumes never
+ * skips one.
  */
 export function eventsBetween(before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) =>
@@ -215,7 +230,10 @@ function nameLast(events: StateEvent[], states: State[]): FeedEvent[] {
   )
 }
 
-/** Names what is watched and the state that it is in: the same at every instance, before and after a restart. */
+/**
+ * Names what is watched and the state that it is in: the same at every instance, before and after a
+ * restart.
+ */
 export function stateId(states: State[]): string {
   const marks = states.map(({ entity: { type, id }, locks, signs }) => [
     type,

@@ -7,10 +7,12 @@ import { watchLocks, type WatchOptions } from './watcher.ts'
 import { systemTime } from '../time.ts'
 
 /**
- * Tells watchers of all changes to the locks of entities, through any instance. It reads the table at an interval, once for
- * all watchers of an entity. It tells the writes of its own instance at once, without a read.
+ * Tells watchers of all changes to the locks of entities, through any instance. It reads the table
+ * at an interval, once for all watchers of an entity. It tells the writes of its own instance at
+ * once, without a read.
  *
- * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
+ * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets
+ * a snapshot.
  */
 export function createFeed({
   read,
@@ -62,9 +64,9 @@ export function createFeed({
 }
 
 /**
- * Call this before every write to an entity, and the function that it returns afterwards, with the known state of the
- * fields and whether that is all. Watchers of the entity get these changes at once. The next read, within an interval,
- * finds the rest.
+ * Call this before every write to an entity, and the function that it returns afterwards, with the
+ * known state of the fields and whether that is all. Watchers of the entity get these changes at
+ * once. The next read, within an interval, finds the rest.
  */
 export function beginWriting(
   feed: FeedContext,
@@ -91,7 +93,10 @@ export function beginWriting(
   }
 }
 
-/** Tells everybody of a write. A write that has changed nothing was refused, for a reason that only a read can show. */
+/**
+ * Tells everybody of a write. A write that has changed nothing was refused, for a reason that only
+ * a read can show.
+ */
 function tellWrite({ entities, notices }: FeedContext, entity: Entity, notice: LockNotice): void {
   const isRefused = notice.isSure && notice.fields.length === 0
   const watched = entities.get(entityName(entity))
@@ -101,7 +106,8 @@ function tellWrite({ entities, notices }: FeedContext, entity: Entity, notice: L
 }
 
 /**
- * Call this after a write that only a read shows. The entity is read again for all who watch it, here or at another instance.
+ * Call this after a write that only a read shows. The entity is read again for all who watch it,
+ * here or at another instance.
  */
 export function readAgain({ entities, notices, time }: FeedContext, entity: Entity): void {
   const moment = time.now()
@@ -124,8 +130,8 @@ export function hearNotice({ entities }: FeedContext, notice: LockNotice): void 
 }
 
 /**
- * Call this when notices of any instance have begun to come, or have stopped. Every watched entity is then read once, as
- * soon as the limit on reads allows, since notices may have been lost.
+ * Call this when notices of any instance have begun to come, or have stopped. Every watched entity
+ * is then read once, as soon as the limit on reads allows, since notices may have been lost.
  */
 export function catchUp(feed: FeedContext): void {
   const { entities, pollMs, time } = feed

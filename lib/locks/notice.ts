@@ -5,8 +5,8 @@ import { Entity, Holder, LockView } from './schemas.ts'
 const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 /**
- * How many fields one notice names at most, so that it stays short even with long names. A release of more fields only tells
- * that something changed.
+ * How many fields one notice names at most, so that it stays short even with long names. A release
+ * of more fields only tells that something changed.
  */
 const FIELDS = 10
 
@@ -14,8 +14,8 @@ const FIELDS = 10
 const USER_DATA = 8192
 
 /**
- * What an instance tells the others of a write to an entity: what it has left in fields, never a text. Without `isSure`
- * there may be more, so that only a read can tell.
+ * What an instance tells the others of a write to an entity: what it has left in fields, never a
+ * text. Without `isSure` there may be more, so that only a read can tell.
  */
 export const LockNotice = Type.Object({
   type: Entity.properties.type,

@@ -4,7 +4,10 @@ const READS_PER_SECOND = 400
 /** This many entities are read at the configured interval, whatever it is. */
 const ENTITIES = 200
 
-/** Most reads of the store in a second that all polling of an instance makes: beyond it entities are read less often. */
+/**
+ * Most reads of the store in a second that all polling of an instance makes: beyond it entities are
+ * read less often.
+ */
 export function readsPerSecond(pollMs: number): number {
   return Math.max(READS_PER_SECOND, (ENTITIES * 1000) / pollMs)
 }
@@ -16,8 +19,8 @@ const SHARE = 5 / 8
 const LEAST = (1 - SHARE) ** 3
 
 /**
- * Shares the reads among groups of entities, the most urgent group first. A group gets all it needs, as long as the
- * groups behind it keep what they need or three eighths of what is left.
+ * Shares the reads among groups of entities, the most urgent group first. A group gets all it
+ * needs, as long as the groups behind it keep what they need or three eighths of what is left.
  * @param sizes how many entities each group has
  * @param pollMs milliseconds between two reads of an entity, where the reads suffice
  * @param reads how many there are in a second

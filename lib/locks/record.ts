@@ -50,7 +50,10 @@ export function versionOf(record: Item | undefined): string | undefined {
   return typeof version === 'string' ? version : undefined
 }
 
-/** A record in the contract's words. A record of another program is shown as it is, whatever it lacks. */
+/**
+ * A record in the contract's words. A record of another program is shown as it is, whatever it
+ * lacks.
+ */
 export function lockOf(record: Item): LockRecord {
   return record as LockRecord
 }
@@ -76,10 +79,11 @@ export function recordKey(environment: string, { type, id }: Entity): string {
 }
 
 /**
- * The contract's part of the record that POST and PUT write: of the body only what the contract names, the uid as a
- * string.
+ * The contract's part of the record that POST and PUT write: of the body only what the contract
+ * names, the uid as a string.
  * @param seconds Unix time for a body without a timestamp
- * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for `userData` beyond USER_DATA_LIMIT, and for a record beyond DynamoDB's limit
+ * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for `userData` beyond
+ *   USER_DATA_LIMIT, and for a record beyond DynamoDB's limit
  */
 export function recordOf(
   key: string,
@@ -123,7 +127,10 @@ export function ownerOf({ userData }: Item | { userData?: unknown }): unknown {
   return (userData as Partial<Holder['userData']> | undefined)?.uid
 }
 
-/** When locks are looked at, in Unix seconds. With leases a record without `expiresAt` is over if its timestamp is no later than `foreign`. */
+/**
+ * When locks are looked at, in Unix seconds. With leases a record without `expiresAt` is over if
+ * its timestamp is no later than `foreign`.
+ */
 export interface Moment {
   now: number
   foreign?: number
@@ -160,7 +167,10 @@ export function isAmong(versions: Versions, record: Item | undefined): boolean {
 const isTextless = rule('attribute_not_exists(#payload)')
 const isOwn = rule('#userData.#uid = :uid')
 
-/** The same of a record that another program may have written, with the uid as a number. Writes go without: they then look at the record. */
+/**
+ * The same of a record that another program may have written, with the uid as a number. Writes go
+ * without: they then look at the record.
+ */
 export const isOfUser = any(isOwn, rule('#userData.#uid = :uidNumber'))
 const isOfOthers = all(rule('NOT #userData.#uid = :uid'), rule('NOT #userData.#uid = :uidNumber'))
 
@@ -183,7 +193,9 @@ export const isForeignOver = all(
   rule('#timestamp <= :foreign')
 )
 
-/** What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over. */
+/**
+ * What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over.
+ */
 interface Leasing {
   hasForeign: boolean
 }
@@ -201,8 +213,9 @@ const isNotOver = ({ hasForeign }: Leasing): Rule =>
     : isNotExpiredNow
 
 /**
- * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts of 1.3 s and the pauses
- * between them (lib/table/client.ts), and three seconds for clocks that differ.
+ * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts
+ * of 1.3 s and the pauses between them (lib/table/client.ts), and three seconds for clocks that
+ * differ.
  */
 export const SETTLED_SECONDS = 8
 
@@ -214,9 +227,14 @@ export interface Write {
   moment: Moment
   /** The instance that writes, as versions name it. */
   instance: string
-  /** Versions up to this one are so old that whoever wrote them has had an answer, or has given up. */
+  /**
+   * Versions up to this one are so old that whoever wrote them has had an answer, or has given up.
+   */
   settled: string
-  /** Unix time until which the write keeps late attempts off: a record with a later one is left alone. */
+  /**
+   * Unix time until which the write keeps late attempts off: a record with a later one is left
+   * alone.
+   */
   fence: number
 }
 
@@ -229,8 +247,9 @@ interface WriteShape extends Leasing {
 }
 
 /**
- * The record is no later one than the write; there may be none. A request that went unanswered and was repeated may still
- * reach the store after others that were answered: those it must leave alone.
+ * The record is no later one than the write; there may be none. A request that went unanswered and
+ * was repeated may still reach the store after others that were answered: those it must leave
+ * alone.
  */
 const isNotAfter = rule('NOT #version > :latest')
 
@@ -254,13 +273,18 @@ const isSettled = rule('NOT #version > :settled')
 /** As `isSettled`. An instance always knows that of its own writes. */
 const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
-/** The user's own lock, of a writer who has finished for sure: for example because the request names the lock's version. */
+/**
+ * The user's own lock, of a writer who has finished for sure: for example because the request names
+ * the lock's version.
+ */
 const isOwnKnown = ({ versions }: WriteShape): Rule =>
   versions === 1 ? isOwn : all(isOwn, isKnown)
 
 const isRemovable = (shape: WriteShape): Rule => all(isReplaceable(shape), isKnown)
 
-/** The condition of a write, and of the user who asks, by a rule that depends on their shape alone. */
+/**
+ * The condition of a write, and of the user who asks, by a rule that depends on their shape alone.
+ */
 function conditionOf<Uid extends string | undefined = string>(
   ruleOf: (shape: WriteShape) => Rule
 ): (write: Write, uid: Uid) => Condition {
@@ -286,7 +310,10 @@ function conditionOf<Uid extends string | undefined = string>(
   }
 }
 
-/** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
+/**
+ * Condition of a put: there is no record, or an expired one without a text, which would be kept as
+ * a draft first; with a uid also the user's own.
+ */
 export const isFree = conditionOf<string | undefined>((shape) => {
   const expired = all(isOver(shape), isTextless)
   const replaced = all(
@@ -297,8 +324,9 @@ export const isFree = conditionOf<string | undefined>((shape) => {
 })
 
 /**
- * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. The new
- * record names the one that it replaces. By this a write whose answer was lost learns that it was carried out.
+ * Condition of a put: there is no record, or the user's own, or one without a text that was not
+ * written just now. The new record names the one that it replaces. By this a write whose answer was
+ * lost learns that it was carried out.
  */
 export const isWithoutTextOfOthers = conditionOf((shape) =>
   all(any(isOwnKnown(shape), all(isTextless, isSettled)), isReplaceable(shape))
@@ -328,7 +356,10 @@ const isOfText = expressionOf(
 )
 const isWithoutEither = expressionOf(all(rule('attribute_not_exists(#version)'), isTextless))
 
-/** Condition of a put or delete: the record is as it was found. A record of another program has no version, so its text is compared. */
+/**
+ * Condition of a put or delete: the record is as it was found. A record of another program has no
+ * version, so its text is compared.
+ */
 export function isStill({ version, payload, fencedUntil }: Item): Condition {
   if (version !== undefined) {
     return condition(isInVersion, { ':version': asStored(version), ':fence': fencedUntil ?? 0 })
@@ -342,8 +373,8 @@ export function isStill({ version, payload, fencedUntil }: Item): Condition {
 const NEVER = 0
 
 /**
- * The tombstone of a record, or of a draft, that an earlier attempt at writing might bring back. No reader sees it, and it
- * stops older writes. Time to live removes it.
+ * The tombstone of a record, or of a draft, that an earlier attempt at writing might bring back. No
+ * reader sees it, and it stops older writes. Time to live removes it.
  * @param until Unix time until which such an attempt may come
  * @param replaced the version of the released record
  */
@@ -367,13 +398,20 @@ export function isTombstone({ expiresAt, userData, payload }: Item): boolean {
   return expiresAt === NEVER && userData === undefined && payload === undefined
 }
 
-/** Until when an earlier attempt at a record may still come, as the record says; 0 where it names no time. */
+/**
+ * Until when an earlier attempt at a record may still come, as the record says; 0 where it names no
+ * time.
+ */
 export function fenceOf(record: Item | undefined): number {
   const until = record?.[FENCED_UNTIL]
   return typeof until === 'number' ? until : 0
 }
 
-/** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks on. */
+/**
+ * What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one
+ * user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks
+ * on.
+ */
 export interface RecordSelection {
   fieldName?: string | undefined
   uid?: string | undefined

@@ -35,7 +35,9 @@ const Seconds = Type.Integer({
 const USER_DATA =
   'Who holds the lock, and whatever else the UI puts there. The client puts `typedAt` there, once there is something to say: when its user last typed, as Unix time in seconds'
 
-/** What POST and PUT take. Other top-level members are ignored; all members of `userData` are kept. */
+/**
+ * What POST and PUT take. Other top-level members are ignored; all members of `userData` are kept.
+ */
 export const LockRequest = Type.Object(
   {
     fieldName: FieldName,
@@ -73,7 +75,10 @@ export type LockRequest = Static<typeof LockRequest>
 
 const { uid, ...otherProperties } = LockRequest.properties.userData.properties
 
-/** The same with authentication: the uid and the name may be left out. The authenticated name has precedence. */
+/**
+ * The same with authentication: the uid and the name may be left out. The authenticated name has
+ * precedence.
+ */
 export const OwnLockRequest = Type.Object(
   {
     ...LockRequest.properties,

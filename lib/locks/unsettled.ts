@@ -1,18 +1,24 @@
-/** The writes at one field: how many are under way, and until when one that got no answer may still be carried out. */
+/**
+ * The writes at one field: how many are under way, and until when one that got no answer may still
+ * be carried out.
+ */
 interface WriteState {
   underWay: number
   until: number
 }
 
 /**
- * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended without
- * an answer, for as long as they may still reach the store. A release of such a field leaves a tombstone.
+ * The fields at which this instance has writes whose outcome it does not know: those under way, and
+ * those that ended without an answer, for as long as they may still reach the store. A release of
+ * such a field leaves a tombstone.
  * @param now Unix time in seconds
  */
 export function createUnsettled(now: () => number, fenceSeconds: number) {
   const states = new Map<string, WriteState>()
 
-  /** Drops the fields whose writes are settled. The map has them in the order in which they came. */
+  /**
+   * Drops the fields whose writes are settled. The map has them in the order in which they came.
+   */
   function forget(): void {
     for (const [name, { underWay, until }] of states) {
       if (underWay > 0 || until > now()) return

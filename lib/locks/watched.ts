@@ -21,16 +21,25 @@ const RETRY_MS = 2000
 /** Longest wait for a lease to end, in milliseconds: then the clock is looked at again. */
 const LOOK_MS = 60_000
 
-/** By how much the clocks of two instances may differ, in milliseconds: writes closer together may have come in either order. */
+/**
+ * By how much the clocks of two instances may differ, in milliseconds: writes closer together may
+ * have come in either order.
+ */
 const SPREAD_MS = 250
 
 /** Most fields that notices may change between two reads. */
 const TOLD_MAX = 1000
 
-/** So long after its last change an entity is busy, and so long after its last lock, or its newest watcher, an entity is still read as often as one that is just opened. */
+/**
+ * So long after its last change an entity is busy, and so long after its last lock, or its newest
+ * watcher, an entity is still read as often as one that is just opened.
+ */
 const FRESH_MS = 30_000
 
-/** How urgent the next read of an entity is: it has locks that change, or that do not, it had some or was opened a moment ago, or neither. */
+/**
+ * How urgent the next read of an entity is: it has locks that change, or that do not, it had some
+ * or was opened a moment ago, or neither.
+ */
 export const URGENCIES = ['busy', 'occupied', 'fresh', 'idle'] as const
 export type Urgency = (typeof URGENCIES)[number]
 
@@ -49,7 +58,9 @@ export interface WatchedDeps {
   pollMs?: number
 }
 
-/** One entity that is watched: what a feed shows of it, what it has heard, and when it reads again. */
+/**
+ * One entity that is watched: what a feed shows of it, what it has heard, and when it reads again.
+ */
 interface WatchedContext extends Required<WatchedDeps> {
   entity: Entity
   /** Called after every change. */
@@ -95,7 +106,10 @@ interface WatchedContext extends Required<WatchedDeps> {
 
 export type WatchedEntity = ReturnType<typeof createWatched>
 
-/** An entity, whoever watches it: one request reads it at a time, again and again until it is closed. */
+/**
+ * An entity, whoever watches it: one request reads it at a time, again and again until it is
+ * closed.
+ */
 export function createWatched(
   entity: Entity,
   { read, intervalMs, onFailure, isOver, time, pollMs = 0 }: WatchedDeps
@@ -145,7 +159,9 @@ export function createWatched(
   }
 }
 
-/** Reads the entity as it is from now on: a read that is under way may have missed the last write. */
+/**
+ * Reads the entity as it is from now on: a read that is under way may have missed the last write.
+ */
 function refresh(watched: WatchedContext): Promise<void> {
   if (!watched.reading) return beginRead(watched)
   watched.nextRead ??= watched.reading.then(
@@ -197,8 +213,8 @@ function forgetOldNotices({ writtenAt, readAt }: WatchedContext): void {
 }
 
 /**
- * Plans the next read of the polling. The one after the first read comes sooner, at random: otherwise all entities that were
- * opened at once would be read at once, again and again.
+ * Plans the next read of the polling. The one after the first read comes sooner, at random:
+ * otherwise all entities that were opened at once would be read at once, again and again.
  */
 function planPoll(watched: WatchedContext, leastMs: number, isFirst: boolean): void {
   const intervalMs = watched.intervalMs(urgencyOf(watched)) * (isFirst ? watched.time.random() : 1)
@@ -225,7 +241,10 @@ function setState(
   for (const wake of watched.wakes) wake()
 }
 
-/** The store does not answer: shows the last state as stale, and each lock only until its lease is over. */
+/**
+ * The store does not answer: shows the last state as stale, and each lock only until its lease is
+ * over.
+ */
 function showStale(watched: WatchedContext): void {
   if (watched.isClosed) return
   const { state, isOver, time } = watched
@@ -242,8 +261,9 @@ function showStale(watched: WatchedContext): void {
 }
 
 /**
- * Call this before a write, and the function that it returns after it, with the new state of the fields. It does not tell a
- * field that has changed since the write began: the order of the two is unknown, so the next read decides.
+ * Call this before a write, and the function that it returns after it, with the new state of the
+ * fields. It does not tell a field that has changed since the write began: the order of the two is
+ * unknown, so the next read decides.
  */
 function beginWrite(watched: WatchedContext): (changes?: Changes) => void {
   const began = watched.changes
@@ -264,8 +284,8 @@ function beginWrite(watched: WatchedContext): (changes?: Changes) => void {
 }
 
 /**
- * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out of order, a read decides
- * soon.
+ * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out
+ * of order, a read decides soon.
  */
 function hearWrite(watched: WatchedContext, notice: LockNotice): void {
   const { ended, isSure } = notice
@@ -283,7 +303,10 @@ function hearWrite(watched: WatchedContext, notice: LockNotice): void {
   if (!isInOrder) readSoon(watched, 0)
 }
 
-/** Takes in the changes of a notice. @returns whether all are known to be later than what was told before */
+/**
+ * Takes in the changes of a notice.
+ * @returns whether all are known to be later than what was told before
+ */
 function takeChanges(
   { state, news, writtenAt }: WatchedContext,
   changes: Changes,
@@ -300,7 +323,10 @@ function takeChanges(
   return isInOrder
 }
 
-/** Reads within a time, but not more often than every `pollMs`, and not before the read that is under way has ended. */
+/**
+ * Reads within a time, but not more often than every `pollMs`, and not before the read that is
+ * under way has ended.
+ */
 function readSoon(watched: WatchedContext, ms: number): void {
   const at = Math.max(watched.time.monotonic() + ms, watched.begunAt + watched.pollMs)
   if (watched.soonTimer && at >= watched.soonAt) return

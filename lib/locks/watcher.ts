@@ -24,7 +24,9 @@ export interface WatchOptions {
 export interface Watcher {
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number
-  /** The next events, when there are some; nothing once the watcher has left or the feed was closed. */
+  /**
+   * The next events, when there are some; nothing once the watcher has left or the feed was closed.
+   */
   next: () => Promise<Batch | undefined>
   leave: () => void
 }
@@ -32,7 +34,8 @@ export interface Watcher {
 /** A watcher of entities that can be others later. */
 export interface FeedWatcher extends Watcher {
   /**
-   * Watches other entities from now on. The next events are saves since the last batch, and then the new snapshot.
+   * Watches other entities from now on. The next events are saves since the last batch, and then
+   * the new snapshot.
    * @throws {Failure} TOO_LARGE for more locks than are read; the watcher has left then
    */
   turnTo: (entities: Entity[]) => Promise<void>
@@ -59,9 +62,9 @@ interface WatcherContext {
 }
 
 /**
- * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when `lastEventId` names the state
- * that they are in; then what changes. While the store does not answer, `stale` comes first. A feed that was closed tells
- * nothing.
+ * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when
+ * `lastEventId` names the state that they are in; then what changes. While the store does not
+ * answer, `stale` comes first. A feed that was closed tells nothing.
  * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
  */
 export async function watchLocks(
@@ -144,7 +147,10 @@ async function joinChannel(watcher: WatcherContext, channel: Channel): Promise<v
   }
 }
 
-/** The store is away, so nobody waits for it. Entities that nobody has watched before are read all the same. */
+/**
+ * The store is away, so nobody waits for it. Entities that nobody has watched before are read all
+ * the same.
+ */
 function readUnread(channel: Channel): void {
   for (const watched of channel.watched) {
     if (!watched.state() && !watched.isStale()) watched.readInBackground()

@@ -49,9 +49,9 @@ export function createHistory(context: HistoryContext): History {
 }
 
 /**
- * The entries of an edition, the newest first, without the fields that the CMS hides from the caller. An entry of the kind
- * `outside` stands between two others if the edition changed in another way. The first page settles uncertain entries whose
- * outcome can be told by now.
+ * The entries of an edition, the newest first, without the fields that the CMS hides from the
+ * caller. An entry of the kind `outside` stands between two others if the edition changed in
+ * another way. The first page settles uncertain entries whose outcome can be told by now.
  * @param id integer id or uuid
  * @throws {Failure} NOT_FOUND; TOO_LARGE; STORE_UNAVAILABLE, STORE_FAILED
  */
@@ -102,7 +102,8 @@ async function olderSave(
 }
 
 /**
- * Settles uncertain entries by what their fields held next: in the next entry that has them, else in the edition now.
+ * Settles uncertain entries by what their fields held next: in the next entry that has them, else
+ * in the edition now.
  * @returns the edition, read again if necessary
  */
 async function settle(
@@ -192,8 +193,8 @@ function shownTo(edition: EditionJson, entry: Entry | JournalEntry): JournalEntr
 /**
  * Puts fields back as an entry has them.
  * @param id integer id or uuid
- * @throws {Failure} NOT_FOUND without the entry; UNPROCESSABLE for a field whose value it does not have, or that is hidden
- *   from the caller; as `editions.update`
+ * @throws {Failure} NOT_FOUND without the entry; UNPROCESSABLE for a field whose value it does not
+ *   have, or that is hidden from the caller; as `editions.update`
  */
 export async function restoreFields(
   { editions, journal, model }: HistoryContext,

@@ -19,7 +19,10 @@ import {
   type RecordDeps
 } from '../table/lease.ts'
 
-/** Requests. A record is kept for a day. `before` has `after` beside it; `status` has `etag` and `saved`. */
+/**
+ * Requests. A record is kept for a day. `before` has `after` beside it; `status` has `etag` and
+ * `saved`.
+ */
 const KEYED_REQUESTS = {
   name: 'request',
   keptSeconds: 86_400,
@@ -36,7 +39,10 @@ const KEYED_REQUESTS = {
   })
 } satisfies LeasedKind
 
-/** How long an attempt has until it sends something, in milliseconds. A crashed attempt keeps the next one away for as long. */
+/**
+ * How long an attempt has until it sends something, in milliseconds. A crashed attempt keeps the
+ * next one away for as long.
+ */
 const LEASE_MS = 15_000
 
 /** What a caller repeats: who, where, under which key, and with what. */
@@ -62,8 +68,10 @@ export interface RequestOutcome {
 export interface Idempotency {
   /**
    * Does a request once, however often it is sent with its key, within a day.
-   * @returns what it came to now, and whether an earlier attempt had saved it; or only what it came to earlier
-   * @throws {Failure} IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY; STORE_UNAVAILABLE, STORE_FAILED with nothing sent; what `work` throws
+   * @returns what it came to now, and whether an earlier attempt had saved it; or only what it came
+   *   to earlier
+   * @throws {Failure} IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY; STORE_UNAVAILABLE, STORE_FAILED
+   *   with nothing sent; what `work` throws
    */
   once<T>(
     request: KeyedRequest,
@@ -104,10 +112,11 @@ interface HeldRequest {
 }
 
 /**
- * Remembers requests by their Idempotency-Key (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
- * An attempt takes a record of the table by a conditional put. It notes the save just before it sends it, and afterwards what
- * the request came to. These are three write units. Each write names a new version and the one that it replaces, so one that
- * reaches the table late is refused.
+ * Remembers requests by their Idempotency-Key
+ * (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). An attempt takes a
+ * record of the table by a conditional put. It notes the save just before it sends it, and
+ * afterwards what the request came to. These are three write units. Each write names a new version
+ * and the one that it replaces, so one that reaches the table late is refused.
  *
  * Only successes are kept: a refused request has changed nothing, so its key is free again.
  */
@@ -142,7 +151,10 @@ function recordOf(
   return leasedRecord(context, KEYED_REQUESTS, digest([uid, method, path, key]))
 }
 
-/** Takes the record of a request for this attempt. @returns `done` where the request has come to its end */
+/**
+ * Takes the record of a request for this attempt.
+ * @returns `done` where the request has come to its end
+ */
 async function take(
   context: IdempotencyContext,
   record: LeasedRecord,
@@ -224,7 +236,10 @@ async function intend(
   held.ownIntent = intent
 }
 
-/** Notes what the request came to. The edition is saved even if this fails: the next attempt sees it. */
+/**
+ * Notes what the request came to. The edition is saved even if this fails: the next attempt sees
+ * it.
+ */
 async function succeed(
   context: IdempotencyContext,
   held: HeldRequest,
@@ -233,7 +248,10 @@ async function succeed(
   await write(context, held, { done }, 0).catch(() => {})
 }
 
-/** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
+/**
+ * Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one
+ * has saved.
+ */
 async function fail(context: IdempotencyContext, held: HeldRequest, error: unknown): Promise<void> {
   const isUnknown = !(error instanceof Failure) || isUncertain(error)
   const intent = held.earlier ?? (isUnknown ? held.ownIntent : undefined)
@@ -268,7 +286,10 @@ function membersOf({ fingerprint, uuid, intent, done: outcome }: RequestEntry) {
   }
 }
 
-/** @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether the request was done */
+/**
+ * @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether
+ *   the request was done
+ */
 function entryOf(record: Item): RequestEntry {
   const members = membersIn(KEYED_REQUESTS, record)
   if (!members) {

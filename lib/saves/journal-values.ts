@@ -2,11 +2,17 @@ import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import type { FieldItem } from '../editions/translate/edition-json.ts'
 
-/** The largest value of a field, and of all of an entry, in bytes of JSON. Larger values are left out. */
+/**
+ * The largest value of a field, and of all of an entry, in bytes of JSON. Larger values are left
+ * out.
+ */
 export const VALUE_MAX = 65_536
 export const ENTRY_MAX = 131_072
 
-/** Up to this many bytes of JSON an entry keeps its fields as they are: it fits into one write unit either way. */
+/**
+ * Up to this many bytes of JSON an entry keeps its fields as they are: it fits into one write unit
+ * either way.
+ */
 const SHORT_MAX = 400
 
 export const SIDES = ['before', 'after'] as const
@@ -60,8 +66,9 @@ export function boundFields(
 }
 
 /**
- * Fields as an item keeps them. Short ones stay JSON, since brotli would take a tenth of the CPU time of a save. Long ones
- * are compressed: two running orders have the same uuids, which brotli finds, so 60 articles take 2 KB and not 13.
+ * Fields as an item keeps them. Short ones stay JSON, since brotli would take a tenth of the CPU
+ * time of a save. Long ones are compressed: two running orders have the same uuids, which brotli
+ * finds, so 60 articles take 2 KB and not 13.
  */
 export async function pack(fields: Fields): Promise<string> {
   const text = JSON.stringify(fields)

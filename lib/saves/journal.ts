@@ -17,7 +17,10 @@ const DAY = 86_400
 /** How long the store is left alone after it failed, in milliseconds. */
 const REST_MS = 5000
 
-/** For how many editions it is remembered that saves have no entry; beyond it the least recently saved are forgotten. */
+/**
+ * For how many editions it is remembered that saves have no entry; beyond it the least recently
+ * saved are forgotten.
+ */
 const MISSED_MAX = 1000
 
 const StoredAuthor = Type.Object({
@@ -106,9 +109,10 @@ const KEYS = '#key = :key'
 const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
 
 /**
- * The saves that went through Quoin, in the lock table. Each edition has a key, and each save an entry whose sort key
- * begins with the time. The journal writes an entry as `uncertain` before it sends the save, and again with the outcome
- * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
+ * The saves that went through Quoin, in the lock table. Each edition has a key, and each save an
+ * entry whose sort key begins with the time. The journal writes an entry as `uncertain` before it
+ * sends the save, and again with the outcome before it answers the caller. While the table is away
+ * saves go on without entries. The next entry says how many.
  */
 export function createJournal({
   memory = createAnswerMemory(),
@@ -179,7 +183,9 @@ async function recordOutcome(
   await conclude(context, intent, outcome.outcome, after)
 }
 
-/** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
+/**
+ * Notes that a lock on an edition was taken over. While the store is away a takeover has no entry.
+ */
 export async function recordTakeover(
   context: JournalContext,
   id: string,
@@ -244,8 +250,8 @@ function keyOf({ environment }: JournalContext, id: string): string {
 }
 
 /**
- * The newest entries under an id, or the newest before one, at most `limit`; the newest first. Items of another form than this
- * release knows are left out.
+ * The newest entries under an id, or the newest before one, at most `limit`; the newest first.
+ * Items of another form than this release knows are left out.
  * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/table/bounds.ts
  */
 export async function readEntries(

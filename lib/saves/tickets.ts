@@ -19,10 +19,16 @@ import {
 } from '../table/lease.ts'
 import type { ClaimResult, ItemCheck } from '../table/table.ts'
 
-/** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
+/**
+ * How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others
+ * from an edition for as long.
+ */
 const LEASE_MS = 15_000
 
-/** How long the store may take, and how long it is left alone when it took longer or failed, in milliseconds. */
+/**
+ * How long the store may take, and how long it is left alone when it took longer or failed, in
+ * milliseconds.
+ */
 const STORE_MS = 1000
 const REST_MS = 5000
 
@@ -43,8 +49,9 @@ const TICKETS = {
 type TicketMembers = Static<typeof TICKETS.members>
 
 /**
- * There is no ticket, or one whose lease is over, or something that is none: without the end of a lease, or without a
- * version as Quoin makes them. A put that reaches the table late finds a ticket with a greater version.
+ * There is no ticket, or one whose lease is over, or something that is none: without the end of a
+ * lease, or without a version as Quoin makes them. A put that reaches the table late finds a ticket
+ * with a greater version.
  */
 const isTurnFree = expressionOf(
   any(
@@ -55,17 +62,25 @@ const isTurnFree = expressionOf(
   )
 )
 
-/** The ticket is still the one that was read: its holder has neither renewed it nor given it back. */
+/**
+ * The ticket is still the one that was read: its holder has neither renewed it nor given it back.
+ */
 const isSameTicket = expressionOf(
   all(rule('#version = :version'), rule('#leaseUntil = :leaseUntil'))
 )
 
 export interface TicketsDeps extends RecordDeps {
-  /** Whether a save fails that gets no ticket because the store is away; else it goes on without one. */
+  /**
+   * Whether a save fails that gets no ticket because the store is away; else it goes on without
+   * one.
+   */
   required?: boolean
   /** Hears why saves go on without tickets. */
   warn: (failure: Error) => void
-  /** Hears, when it turns out at the first renewal with checks, whether the store has transactions; if not, why. */
+  /**
+   * Hears, when it turns out at the first renewal with checks, whether the store has transactions;
+   * if not, why.
+   */
   onTransactions?: (refusal?: Error) => void
   /** What instances tell each other through the tickets: the newest revision of each edition. */
   revisions?: Pick<Revisions, 'of' | 'learn'>
@@ -88,8 +103,10 @@ export interface TicketContext extends RecordContext {
 export interface Ticket extends Turn {
   /**
    * Takes the ticket again, in one transaction with checks of other records.
-   * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
-   * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
+   * @returns the records whose checks do not hold, so that nothing was changed; undefined where the
+   *   store has no transactions
+   * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE,
+   *   STORE_FAILED
    */
   renewIf(checks: ItemCheck[]): Promise<Item[] | undefined>
 }
@@ -110,18 +127,22 @@ interface HeldTicket {
 /** Turns that are held by tickets. */
 export interface Tickets extends Turns {
   take(...args: Parameters<Turns['take']>): Promise<Ticket>
-  /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
+  /**
+   * Whether somebody has the turn to save an edition, or may still be saving.
+   * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED
+   */
   isHeld(uuid: string): Promise<boolean>
 }
 
 /**
- * Turns that the saves of one edition take among all instances that share the table. Drupal compares and saves without a
- * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
+ * Turns that the saves of one edition take among all instances that share the table. Drupal
+ * compares and saves without a lock, so two saves at once could each find the edition as they left
+ * it, and the later one would undo the other.
  *
- * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
- * uncontended save costs two write units and no read. The record also tells the edition's newest revision. A put finds a
- * smaller version, or the very ticket that was read, so one that reaches the table late is refused: it may be sent again
- * where it got no answer.
+ * A ticket is a record of the table: a conditional put takes it, another one gives it back and
+ * notes the time, so an uncontended save costs two write units and no read. The record also tells
+ * the edition's newest revision. A put finds a smaller version, or the very ticket that was read,
+ * so one that reaches the table late is refused: it may be sent again where it got no answer.
  */
 export function createTickets({
   required = false,
@@ -342,7 +363,10 @@ async function settle(context: TicketContext, { uuid, version }: HeldTicket): Pr
   return context.table.put(item, isOfVersion(version))
 }
 
-/** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
+/**
+ * Whether the save of an earlier ticket may have ended after this time. One that never ended may
+ * have.
+ */
 function mayBeSince(previous: TicketMembers | undefined, since: number): boolean {
   return previous !== undefined && !(Number(previous.endedAt) < since - CLOCKS_MS)
 }

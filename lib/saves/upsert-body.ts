@@ -13,8 +13,8 @@ interface BodyContext {
 
 /**
  * The body of an upsert with the key, and with the bundle or the edition type, of the path.
- * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle; UNPROCESSABLE for a body with
- *   another key or bundle
+ * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle;
+ *   UNPROCESSABLE for a body with another key or bundle
  */
 export async function upsertBody(
   { editions, model }: BodyContext,

@@ -29,10 +29,16 @@ import {
 } from '../table/lease.ts'
 import { upsertBody, keyIn } from './upsert-body.ts'
 
-/** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
+/**
+ * How long a reservation keeps the others away from creating the edition, in milliseconds, unless
+ * it is given back.
+ */
 const LEASE_MS = 30_000
 
-/** Reservations. It is remembered for an hour which edition was created: who looked for it longer ago has ended. */
+/**
+ * Reservations. It is remembered for an hour which edition was created: who looked for it longer
+ * ago has ended.
+ */
 const RESERVATIONS = {
   name: 'key',
   keptSeconds: 3600,
@@ -50,8 +56,8 @@ export interface UpsertsDeps extends RecordDeps {
 
 export interface UpsertContext extends RecordContext, Pick<UpsertsDeps, 'editions' | 'model'> {
   /**
-   * The creates of this instance that are under way, by the keys of their reservations. Other upserts of the same key wait
-   * for them, and do not ask the table.
+   * The creates of this instance that are under way, by the keys of their reservations. Other
+   * upserts of the same key wait for them, and do not ask the table.
    */
   creations: Map<string, Promise<unknown>>
 }
@@ -89,10 +95,11 @@ interface Reservation {
 }
 
 /**
- * Creates or changes the edition with a key. Drupal looks whether a key is taken and saves without a lock, so two creates
- * at once could both pass. A record of the table reserves the key: whoever has it creates the edition, with the uuid that the
- * record has, and the others wait and change that one. After a crash the next one goes on with the same uuid, which is
- * unique in Drupal's database.
+ * Creates or changes the edition with a key. Drupal looks whether a key is taken and saves without
+ * a lock, so two creates at once could both pass. A record of the table reserves the key: whoever
+ * has it creates the edition, with the uuid that the record has, and the others wait and change
+ * that one. After a crash the next one goes on with the same uuid, which is unique in Drupal's
+ * database.
  */
 export function createUpserts({ editions, model, ...deps }: UpsertsDeps): Upserts {
   const context: UpsertContext = {
@@ -110,10 +117,10 @@ export function createUpserts({ editions, model, ...deps }: UpsertsDeps): Upsert
 /**
  * @param bundle of editions, or an edition type
  * @returns `isNew`: whether this call, or an earlier attempt at it, has created the edition
- * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle; UNPROCESSABLE for a body with
- *   another key or bundle; CONFLICT where several editions have the key; PRECONDITION_FAILED where If-Match names another
- *   state, or none has the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
- *   as `editions.create` and `editions.update`
+ * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle;
+ *   UNPROCESSABLE for a body with another key or bundle; CONFLICT where several editions have the
+ *   key; PRECONDITION_FAILED where If-Match names another state, or none has the key; EDITION_BUSY;
+ *   STORE_UNAVAILABLE, STORE_FAILED; as `editions.create` and `editions.update`
  */
 export async function upsert(
   context: UpsertContext,
@@ -146,7 +153,10 @@ function recordOf(context: UpsertContext, bundle: string, key: string): LeasedRe
   return leasedRecord(context, RESERVATIONS, id)
 }
 
-/** One try at an upsert. @returns undefined where somebody else creates the edition, or has just done so */
+/**
+ * One try at an upsert.
+ * @returns undefined where somebody else creates the edition, or has just done so
+ */
 async function attempt(context: UpsertContext, save: Upsert): Promise<UpsertResult | undefined> {
   const { creations } = context
   const uuid = await editionOf(context, save)
@@ -241,7 +251,10 @@ async function hasKey(
   }
 }
 
-/** Creates the edition instead of an upsert that has crashed or failed. @returns undefined where another one does */
+/**
+ * Creates the edition instead of an upsert that has crashed or failed.
+ * @returns undefined where another one does
+ */
 async function takeOver(
   context: UpsertContext,
   save: Upsert,

@@ -2,7 +2,10 @@ import { Failure, texts } from '../errors.ts'
 import { LARGE_ANSWER, type AnswerMemory } from '../http/answer-memory.ts'
 import type { Time } from '../time.ts'
 
-/** Milliseconds after which a request about a whole entity begins nothing more; what is under way then ends within 5 s. */
+/**
+ * Milliseconds after which a request about a whole entity begins nothing more; what is under way
+ * then ends within 5 s.
+ */
 export const WHOLE_MS = 10_000
 
 /** Most that one list holds, in bytes of JSON. */

@@ -32,18 +32,25 @@ export interface Store {
   destroy: () => void
 }
 
-/** Steps of the SDK that cost time at every request: its own logging, a guard for code that runs in AWS Lambda, and a user agent. */
+/**
+ * Steps of the SDK that cost time at every request: its own logging, a guard for code that runs in
+ * AWS Lambda, and a user agent.
+ */
 const UNUSED = ['loggerMiddleware', 'recursionDetectionMiddleware', 'getUserAgentMiddleware']
 
-/** Numbers come back as JavaScript's, unless a record written by others holds one that JavaScript does not. */
+/**
+ * Numbers come back as JavaScript's, unless a record written by others holds one that JavaScript
+ * does not.
+ */
 export const unmarshallOptions = { wrapNumbers: numberOf }
 
 /**
- * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
- * attempts of 1.3 s and the SDK's pauses between them. A write without an answer is not sent again (lib/table/fence.ts):
- * the store may still carry it out.
+ * A document client whose every operation ends within about five seconds, the store reachable or
+ * not: at most three attempts of 1.3 s and the SDK's pauses between them. A write without an answer
+ * is not sent again (lib/table/fence.ts): the store may still carry it out.
  *
- * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
+ * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given
+ * made-up ones.
  */
 export function createStore({
   region,

@@ -1,35 +1,56 @@
 import { Failure, texts } from '../errors.ts'
 import { systemTime, type Time } from '../time.ts'
 
-/** `Date` has whole seconds (RFC 9110 section 5.6.7), so the store's time lies within a second from it, in milliseconds. */
+/**
+ * `Date` has whole seconds (RFC 9110 section 5.6.7), so the store's time lies within a second from
+ * it, in milliseconds.
+ */
 const RESOLUTION_MS = 1000
 
-/** How fast two clocks may drift apart: 100 parts in a million, twice what the crystals of servers do. */
+/**
+ * How fast two clocks may drift apart: 100 parts in a million, twice what the crystals of servers
+ * do.
+ */
 const DRIFT = 1e-4
 
-/** How many answers have to contradict the offset, and agree among each other, before they are believed. A single one may come from an odd server. */
+/**
+ * How many answers have to contradict the offset, and agree among each other, before they are
+ * believed. A single one may come from an odd server.
+ */
 const CONTRADICTIONS = 3
 
 /**
- * An answer that is off by less, in milliseconds, counts as a contradiction but lets the work go on: a busy server may send
- * the `Date` that it made a moment before, as Node does.
+ * An answer that is off by less, in milliseconds, counts as a contradiction but lets the work go
+ * on: a busy server may send the `Date` that it made a moment before, as Node does.
  */
 const LATE_MS = 1000
 
 /** How long a measurement may take, in milliseconds. */
 const MEASURE_MS = 5000
 
-/** From this difference on, in milliseconds, the machine's clock was set, or the machine was suspended. */
+/**
+ * From this difference on, in milliseconds, the machine's clock was set, or the machine was
+ * suspended.
+ */
 const STEP_MS = 250
 
-/** The offset at which Quoin warns the operator, and the one below which it says that all is well, in milliseconds. */
+/**
+ * The offset at which Quoin warns the operator, and the one below which it says that all is well,
+ * in milliseconds.
+ */
 export const SKEWED_MS = 2000
 const RIGHT_MS = 1000
 
 export interface ClockOptions {
-  /** This machine's. On some systems the monotonic clock stands still while the machine is suspended. */
+  /**
+   * This machine's. On some systems the monotonic clock stands still while the machine is
+   * suspended.
+   */
   time?: Time | undefined
-  /** Hears when the offset passes two seconds, and when it is small again. @param offset in milliseconds */
+  /**
+   * Hears when the offset passes two seconds, and when it is small again.
+   * @param offset in milliseconds
+   */
   onSkew?: ((offset: number) => void) | undefined
 }
 
@@ -67,8 +88,8 @@ interface ClockContext {
   /** Whether the clock is measured before anything is decided. */
   isDoubtful: boolean
   /**
-   * Whether a measurement was answered without a time that counts. An engine may send none: to ask again would cost every
-   * operation a request.
+   * Whether a measurement was answered without a time that counts. An engine may send none: to ask
+   * again would cost every operation a request.
    */
   isTimeless: boolean
   isSkewed: boolean
@@ -81,16 +102,18 @@ interface ClockContext {
 export type Clock = ReturnType<typeof createClock>
 
 /**
- * The store's clock, as far as its answers tell it. All instances share the store, so leases, versions and signatures that
- * go by its clock agree, whatever the clocks of the machines say.
+ * The store's clock, as far as its answers tell it. All instances share the store, so leases,
+ * versions and signatures that go by its clock agree, whatever the clocks of the machines say.
  *
- * Time runs on the monotonic clock. Each answer limits its offset to an interval: the store wrote its `Date` between our
- * sending and our receiving. The intervals of successive answers are intersected, which narrows a whole second to about the
- * duration of a request. As long as this machine's clock is within the interval, it gives the offset.
+ * Time runs on the monotonic clock. Each answer limits its offset to an interval: the store wrote
+ * its `Date` between our sending and our receiving. The intervals of successive answers are
+ * intersected, which narrows a whole second to about the duration of a request. As long as this
+ * machine's clock is within the interval, it gives the offset.
  *
- * The two clocks of the machine are compared at every look. Where they have moved apart, this machine's clock was set, or
- * the machine was suspended, during which the monotonic clock may stand still. Then, and where an answer contradicts the
- * interval, `ready()` measures before anything is decided. Before the first answer with a time the machine's clock counts.
+ * The two clocks of the machine are compared at every look. Where they have moved apart, this
+ * machine's clock was set, or the machine was suspended, during which the monotonic clock may stand
+ * still. Then, and where an answer contradicts the interval, `ready()` measures before anything is
+ * decided. Before the first answer with a time the machine's clock counts.
  */
 export function createClock({ time = systemTime, onSkew = () => {} }: ClockOptions) {
   const { now: wall, monotonic } = time
@@ -118,7 +141,10 @@ export function createClock({ time = systemTime, onSkew = () => {} }: ClockOptio
     time: { ...time, now: () => storeTime(clock), ready: () => readyClock(clock) },
     mark: (): ClockMark => markMoment(clock),
     observe: (date: unknown, sent: ClockMark) => observeDate(clock, date, sent),
-    /** From now on `ready()` measures before anything is written. @param request sends one request to the store */
+    /**
+     * From now on `ready()` measures before anything is written.
+     * @param request sends one request to the store
+     */
     start(request: (signal: AbortSignal) => Promise<unknown>): void {
       clock.measure = request
     }
@@ -165,7 +191,8 @@ function observeDate(clock: ClockContext, date: unknown, sent: ClockMark): void 
 
 /**
  * Resolves when the clock is right. Undefined where it is already, so that nobody waits.
- * @throws what the request throws, where the store does not tell its time; {Failure} STORE_UNAVAILABLE
+ * @throws what the request throws, where the store does not tell its time; {Failure}
+ *   STORE_UNAVAILABLE
  */
 function readyClock(clock: ClockContext): Promise<void> | undefined {
   look(clock)

@@ -8,8 +8,9 @@ import {
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 
 /**
- * The attribute for the table's time to live, Unix seconds: when a record may be cleaned up, long after it has lost
- * its meaning. Nothing depends on the deletion, so a table without time to live works as well and only grows.
+ * The attribute for the table's time to live, Unix seconds: when a record may be cleaned up, long
+ * after it has lost its meaning. Nothing depends on the deletion, so a table without time to live
+ * works as well and only grows.
  */
 export const REMOVE_AT = 'removeAt'
 
@@ -29,10 +30,16 @@ export function tableDefinition(name: string): CreateTableCommandInput {
   }
 }
 
-/** How often a new table is asked for its state, in seconds: an engine on this machine has it within milliseconds, AWS after some seconds. */
+/**
+ * How often a new table is asked for its state, in seconds: an engine on this machine has it within
+ * milliseconds, AWS after some seconds.
+ */
 const POLLING = { minDelay: 0.01, maxDelay: 1, maxWaitTime: 30 }
 
-/** Makes the table where it is absent and waits until it can be used. An existing table is left as it is. */
+/**
+ * Makes the table where it is absent and waits until it can be used. An existing table is left as
+ * it is.
+ */
 export async function createTable(client: DynamoDBDocumentClient, name: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand(tableDefinition(name)))

@@ -1,6 +1,9 @@
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb'
 
-/** A number of the table that JavaScript does not hold. It is stored and compared as it was read; as JSON it is the nearest number. */
+/**
+ * A number of the table that JavaScript does not hold. It is stored and compared as it was read; as
+ * JSON it is the nearest number.
+ */
 export class ExactNumber extends NumberValueImpl {
   toJSON(): number {
     return Number(this.toString())

@@ -6,12 +6,16 @@ export interface Condition {
 }
 
 /**
- * What is asked of an item: one of several alternatives, each with all of its comparisons. So the expression is flat, ORs of
- * ANDs: dynalite's parser, which is that of `npm run dev` and of the tests, takes time exponential in nested parentheses.
+ * What is asked of an item: one of several alternatives, each with all of its comparisons. So the
+ * expression is flat, ORs of ANDs: dynalite's parser, which is that of `npm run dev` and of the
+ * tests, takes time exponential in nested parentheses.
  */
 export type Rule = ReadonlyArray<readonly string[]>
 
-/** A rule in DynamoDB's expression language, with the names in it as `#name` and the values as `:name`. */
+/**
+ * A rule in DynamoDB's expression language, with the names in it as `#name` and the values as
+ * `:name`.
+ */
 export interface Expression {
   text: string
   names: Readonly<Record<string, string>>
@@ -19,13 +23,22 @@ export interface Expression {
   values: readonly string[]
 }
 
-/** Values by their names. Those that an expression does not have are left out, since DynamoDB refuses them. */
+/**
+ * Values by their names. Those that an expression does not have are left out, since DynamoDB
+ * refuses them.
+ */
 export type ExpressionValues = Readonly<Record<string, unknown>>
 
-/** The names of each expression. Expressions are the code's own, so they are few: what a caller sends is in values. */
+/**
+ * The names of each expression. Expressions are the code's own, so they are few: what a caller
+ * sends is in values.
+ */
 const namesByText = new Map<string, Readonly<Record<string, string>>>()
 
-/** The names that expressions hold as `#name`, since some are reserved words; `#key` stands for the partition key. */
+/**
+ * The names that expressions hold as `#name`, since some are reserved words; `#key` stands for the
+ * partition key.
+ */
 export function namesOf(...expressions: string[]): Readonly<Record<string, string>> {
   const text = expressions.join(' ')
   const names =
@@ -83,8 +96,8 @@ export function condition(expression: Expression, values: ExpressionValues = {})
 }
 
 /**
- * The expressions of rules that come in a few shapes, each made once: to make one takes as long as to store a record in
- * DynamoDB's form, and each write has one.
+ * The expressions of rules that come in a few shapes, each made once: to make one takes as long as
+ * to store a record in DynamoDB's form, and each write has one.
  * @param ruleOf the rule of a shape, of which every member counts
  */
 export function expressionsByShape<Shape extends object>(

@@ -7,8 +7,8 @@ import {
 import { Failure, Stackless, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
-// The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
-// name lib/table/transport.ts gives to a request without an answer.
+// The names DynamoDB throttles under (API reference, "Common errors" and the errors of each
+// operation), and the name lib/table/transport.ts gives to a request without an answer.
 const UNAVAILABLE = new Set([
   'LimitExceededException',
   'ProvisionedThroughputExceededException',
@@ -26,7 +26,10 @@ const UNAVAILABLE = new Set([
 ])
 const UNAVAILABLE_STATUS = new Set<number | undefined>([429, 502, 503, 504])
 
-/** The condition of a write is not met. To make the SDK's own error for that, ConditionalCheckFailedException, takes four times as long. */
+/**
+ * The condition of a write is not met. To make the SDK's own error for that,
+ * ConditionalCheckFailedException, takes four times as long.
+ */
 export class UnmetCondition extends Stackless {
   override readonly name = 'ConditionalCheckFailedException'
   /** The item that failed the condition, in DynamoDB's form, if the request asked for it. */
@@ -38,7 +41,10 @@ export class UnmetCondition extends Stackless {
   }
 }
 
-/** Whether an error says that the condition of a write is not met. It may also be the SDK's own error. */
+/**
+ * Whether an error says that the condition of a write is not met. It may also be the SDK's own
+ * error.
+ */
 export function isUnmetCondition(
   error: unknown
 ): error is UnmetCondition | ConditionalCheckFailedException {
@@ -46,9 +52,9 @@ export function isUnmetCondition(
 }
 
 /**
- * Awaits a reply of DynamoDB and translates what goes wrong: STORE_UNAVAILABLE (503, Retry-After) when the store is
- * throttled, unreachable or slow, STORE_FAILED (500) otherwise. An unmet condition is the caller's to judge and is
- * rethrown as it is.
+ * Awaits a reply of DynamoDB and translates what goes wrong: STORE_UNAVAILABLE (503, Retry-After)
+ * when the store is throttled, unreachable or slow, STORE_FAILED (500) otherwise. An unmet
+ * condition is the caller's to judge and is rethrown as it is.
  * @throws {Failure | UnmetCondition | ConditionalCheckFailedException}
  */
 export async function reply<T>(operation: Promise<T>): Promise<T> {
@@ -59,7 +65,10 @@ export async function reply<T>(operation: Promise<T>): Promise<T> {
   }
 }
 
-/** Names under which an engine refuses transactions: it has none, or these credentials may not use them. */
+/**
+ * Names under which an engine refuses transactions: it has none, or these credentials may not use
+ * them.
+ */
 const WITHOUT_TRANSACTIONS = new Set(['UnknownOperationException', 'AccessDeniedException'])
 
 /** Whether an error of a transaction says that the table takes none. */
@@ -67,12 +76,18 @@ export function lacksTransactions(error: unknown): error is Error {
   return WITHOUT_TRANSACTIONS.has((error as Error).name)
 }
 
-/** Whether a transaction was not carried out, because of its conditions or since it met another write. */
+/**
+ * Whether a transaction was not carried out, because of its conditions or since it met another
+ * write.
+ */
 export function isCancelled(error: unknown): error is TransactionCanceledException {
   return error instanceof TransactionCanceledException
 }
 
-/** For each item of a transaction that conditions have stopped, the reason; empty where it failed otherwise. */
+/**
+ * For each item of a transaction that conditions have stopped, the reason; empty where it failed
+ * otherwise.
+ */
 export function unmetOf(error: unknown): CancellationReason[] {
   const reasons = isCancelled(error) ? (error.CancellationReasons ?? []) : []
   return reasons.some(isUnmet) ? reasons : []

@@ -1,7 +1,10 @@
 import { Failure, texts } from '../errors.ts'
 import { ExactNumber, isNumber } from './exact-number.ts'
 
-/** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */
+/**
+ * A value as the document client takes it: objects as maps, since it takes a member called
+ * `constructor` for a class.
+ */
 export type StoredValue =
   string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
 
@@ -24,14 +27,19 @@ export interface StoredItem extends Key {
   [member: string]: StoredValue
 }
 
-/** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
+/**
+ * Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB",
+ * item size 400 KB.
+ */
 export const ITEM_LIMIT = 409_600
 
 const LEVELS = 32
 const LARGEST_NAME = 65_535
 const SMALLEST_NUMBER = 1e-130
 
-/** What a number takes at most, in bytes ("DynamoDB item sizes and formats"), and one for its sign. */
+/**
+ * What a number takes at most, in bytes ("DynamoDB item sizes and formats"), and one for its sign.
+ */
 const LARGEST_NUMBER = 22
 
 /**
@@ -64,9 +72,9 @@ export function keyName({ env_entityType_entityId: key, fieldName }: Key): strin
 
 /**
  * A JSON value made fit to be stored.
- * @throws {Failure} BAD_REQUEST for what DynamoDB or its document client cannot keep as it is ("Constraints": 32
- * levels of nesting, names of 1 to 65535 bytes, numbers from 1e-130; integers beyond 2^53 lost digits already when
- * they were parsed).
+ * @throws {Failure} BAD_REQUEST for what DynamoDB or its document client cannot keep as it is
+ *   ("Constraints": 32 levels of nesting, names of 1 to 65535 bytes, numbers from 1e-130; integers
+ *   beyond 2^53 lost digits already when they were parsed).
  */
 export function toStored(value: unknown, where: string, level = 1): StoredValue {
   if (level > LEVELS) {
@@ -133,9 +141,10 @@ export function storedAgain(record: Record<string, unknown>): Record<string, Sto
 }
 
 /**
- * The size of an item in bytes as DynamoDB counts it: names and strings in UTF-8, numbers two digits to a byte and
- * one more, 3 for a list or map and 1 for each of its members. Source: "DynamoDB item sizes and formats"; how a number's
- * digits pair up is as measured by dynalite against AWS.
+ * The size of an item in bytes as DynamoDB counts it: names and strings in UTF-8, numbers two
+ * digits to a byte and one more, 3 for a list or map and 1 for each of its members. Source:
+ * "DynamoDB item sizes and formats"; how a number's digits pair up is as measured by dynalite
+ * against AWS.
  */
 export function itemSize(item: Record<string, StoredValue>): number {
   return Object.entries(item).reduce(

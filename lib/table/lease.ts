@@ -8,7 +8,9 @@ import { openTable, type ClaimResult, type Table } from './table.ts'
 import { createVersions, type NextVersion } from './version.ts'
 import type { Time } from '../time.ts'
 
-/** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
+/**
+ * How much the clocks of two instances may differ after correction by the store's, in milliseconds.
+ */
 export const CLOCKS_MS = 2000
 
 /**
@@ -17,7 +19,9 @@ export const CLOCKS_MS = 2000
  */
 export const SETTLE_MS = 8000
 
-/** How many leases that tell nothing are watched; beyond it the least recently used are forgotten. */
+/**
+ * How many leases that tell nothing are watched; beyond it the least recently used are forgotten.
+ */
 const WATCHED_MAX = 1000
 
 /** What leased records need of the table and of the clocks. */
@@ -32,7 +36,10 @@ export interface RecordDeps {
 export interface RecordContext extends Omit<RecordDeps, 'client' | 'table'> {
   table: Table
   nextVersion: NextVersion
-  /** The leases that end later than any can, by the keys of their records, and since when each is the same. */
+  /**
+   * The leases that end later than any can, by the keys of their records, and since when each is
+   * the same.
+   */
   watchedLeases: LRUCache<string, { state: string; since: number }>
 }
 
@@ -61,7 +68,10 @@ export interface LeasedKind<Schema extends TObject = TObject> {
   members: Schema
 }
 
-/** A record that one instance at a time holds, by a lease. Each write of it names a new version and the one that it replaces. */
+/**
+ * A record that one instance at a time holds, by a lease. Each write of it names a new version and
+ * the one that it replaces.
+ */
 export interface LeasedRecord {
   key: Key
   keptSeconds: number
@@ -93,7 +103,9 @@ export function membersIn<Schema extends TObject>(
 /** The members of a leased record beside its key, its version and its times. */
 type Members = Record<string, StoredValue>
 
-/** A record as it is written. Without a lease, `leaseMs` 0, the next instance may have it at once. */
+/**
+ * A record as it is written. Without a lease, `leaseMs` 0, the next instance may have it at once.
+ */
 export function leasedItem(
   { time }: RecordContext,
   { key, keptSeconds }: LeasedRecord,
@@ -110,7 +122,10 @@ export function leasedItem(
   }
 }
 
-/** Creates a record, unless there is one. @returns the new version, or the record in the way; none if that was just removed */
+/**
+ * Creates a record, unless there is one.
+ * @returns the new version, or the record in the way; none if that was just removed
+ */
 export async function createLeased(
   context: RecordContext,
   record: LeasedRecord,
@@ -140,8 +155,9 @@ export async function replaceLeased(
 }
 
 /**
- * Whether the lease of a record is over, by its `leaseUntil`. A record without one is nobody's. A lease that ends later than
- * any can is of a wrong clock: it is over when the record has stayed the same for as long as such a lease holds.
+ * Whether the lease of a record is over, by its `leaseUntil`. A record without one is nobody's. A
+ * lease that ends later than any can is of a wrong clock: it is over when the record has stayed the
+ * same for as long as such a lease holds.
  * @param longestMs how long a lease of its kind holds at most
  */
 export function isLeaseOver(

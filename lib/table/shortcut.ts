@@ -54,9 +54,10 @@ export function operationOf({ constructor }: Command): string {
 }
 
 /**
- * Sends the most frequent operations without the SDK's middleware, which takes several times the CPU of the request
- * itself. Only a success and an unmet condition are handled here. Any other outcome is handed to the SDK as that of its own
- * first attempt, so retries, errors and their names stay the SDK's.
+ * Sends the most frequent operations without the SDK's middleware, which takes several times the
+ * CPU of the request itself. Only a success and an unmet condition are handled here. Any other
+ * outcome is handed to the SDK as that of its own first attempt, so retries, errors and their names
+ * stay the SDK's.
  */
 export function createShortcut({ send, transport, signer, unmarshallOptions }: ShortcutDeps): Send {
   return async (command, options) => {
@@ -83,7 +84,10 @@ export function createShortcut({ send, transport, signer, unmarshallOptions }: S
   }
 }
 
-/** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
+/**
+ * What an answer says, where that can be told from here; throws where it says that the condition is
+ * not met.
+ */
 function outputOf(
   { statusCode, headers, body }: SdkAnswer,
   options: unmarshallOptions
@@ -136,7 +140,10 @@ function attributeValues(members: Iterable<[string, unknown]>): unknown {
   return Object.fromEntries([...members].map(([name, value]) => [name, attributeValue(value)]))
 }
 
-/** A value in DynamoDB's form. For the values that records are made of the SDK takes five times as long, since it first looks whether they are bytes. */
+/**
+ * A value in DynamoDB's form. For the values that records are made of the SDK takes five times as
+ * long, since it first looks whether they are bytes.
+ */
 function attributeValue(value: unknown): unknown {
   if (typeof value === 'string') return { S: value }
   if (Number.isSafeInteger(value)) return { N: String(value) }

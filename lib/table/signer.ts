@@ -9,13 +9,16 @@ export interface SignerDeps {
   region: string
   /** The credentials to sign with now. */
   credentials: () => Promise<AwsCredentialIdentity>
-  /** The store's clock, in milliseconds since 1970: it refuses a signature that is some minutes off. */
+  /**
+   * The store's clock, in milliseconds since 1970: it refuses a signature that is some minutes off.
+   */
   time: Time
 }
 
 /**
- * Signs DynamoDB's requests, which are all POST / without a query, by AWS Signature Version 4. The key that is derived from
- * the credentials, the day and the region is kept as long as these are the same: the SDK's own signer takes twice the time.
+ * Signs DynamoDB's requests, which are all POST / without a query, by AWS Signature Version 4. The
+ * key that is derived from the credentials, the day and the region is kept as long as these are the
+ * same: the SDK's own signer takes twice the time.
  * Source: AWS Identity and Access Management, "Create a signed AWS API request".
  */
 export function createSigner({ region, credentials, time }: SignerDeps): RequestSigner {

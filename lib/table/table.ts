@@ -27,8 +27,7 @@ import type { Time } from '../time.ts'
 
 /**
  * Whether a write's condition held; if not, `readItem()` reads the item that failed it. A write
- * that was `repeated` went
- * unanswered before, so it may have been carried out then.
+ * that was `repeated` went unanswered before, so it may have been carried out then.
  */
 export type ItemWriteResult =
   WriteDone | { done: false; repeated: boolean; readItem: () => Promise<Item | undefined> }
@@ -60,9 +59,8 @@ export interface ItemCheck {
 
 /**
  * Whether a put and the checks that belong to it were carried out. If not, `isReplaced` says that
- * the condition of the put
- * itself did not hold, and `unmet` has the items whose checks did not. `unsupported`: this table
- * takes no such put.
+ * the condition of the put itself did not hold, and `unmet` has the items whose checks did not.
+ * `unsupported`: this table takes no such put.
  */
 export type TransactionResult =
   | { done: true }
@@ -196,8 +194,7 @@ function put(
 
 /**
  * A put of a record whose version tells whose it is. A put that got no answer and was sent again
- * finds itself. Nobody can
- * then tell what it replaced.
+ * finds itself. Nobody can then tell what it replaced.
  */
 async function claim(
   context: TableContext,

@@ -30,12 +30,18 @@ interface SdkOptions {
   outcome?: Array<Promise<SdkAnswer>>
 }
 
-/** In bytes. DynamoDB answers a query with 1 MB and a batch with 16 MB of items, and writes each value with its type beside it. */
+/**
+ * In bytes. DynamoDB answers a query with 1 MB and a batch with 16 MB of items, and writes each
+ * value with its type beside it.
+ */
 const LARGEST_BODY = 32 * 1024 * 1024
 
 export type Transport = ReturnType<typeof createTransport>
 
-/** The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as a whole. */
+/**
+ * The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as
+ * a whole.
+ */
 export function createTransport({
   connectMs,
   attemptMs,
@@ -63,7 +69,8 @@ export function createTransport({
       if (isOfStore(answer)) clock.observe(answer.headers.date, sent)
       return answer
     } catch (cause) {
-      // The SDK retries what is called TimeoutError, not what is called AbortError; lib/table/failures.ts knows both.
+      // The SDK retries what is called TimeoutError, not what is called AbortError;
+      // lib/table/failures.ts knows both.
       throw Object.assign(new Error('no answer from the store', { cause }), {
         name: signal?.aborted ? 'AbortError' : 'TimeoutError'
       })
@@ -91,8 +98,8 @@ export function createTransport({
 }
 
 /**
- * Checks that an answer has arrived as the store sent it. DynamoDB answers {} where it has nothing to say, and sends the
- * CRC-32 of the body with it ("DynamoDB low-level API", response format).
+ * Checks that an answer has arrived as the store sent it. DynamoDB answers {} where it has nothing
+ * to say, and sends the CRC-32 of the body with it ("DynamoDB low-level API", response format).
  * @throws {Error} for an empty 200, and where the checksum differs
  */
 function checkedAnswer({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
@@ -105,8 +112,8 @@ function checkedAnswer({ status: statusCode, headers, body }: HttpAnswer): SdkAn
 }
 
 /**
- * Whether it is DynamoDB that answers, and not a proxy before it: a success has the checksum, which was compared, and an
- * error has its id and its name. Only then its `Date` is the store's.
+ * Whether it is DynamoDB that answers, and not a proxy before it: a success has the checksum, which
+ * was compared, and an error has its id and its name. Only then its `Date` is the store's.
  */
 function isOfStore({ statusCode, headers, body }: SdkAnswer): boolean {
   if (statusCode === 200) return headers['x-amz-crc32'] !== undefined

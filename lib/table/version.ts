@@ -23,8 +23,9 @@ export const instanceOf = (version: unknown): string => String(version).slice(-4
 export type NextVersion = (last?: unknown) => string
 
 /**
- * Names that no other state of any record has: 48 bits of time, 24 random ones, and 24 that name the instance. A later
- * one of this instance is greater, and of another one as far as their clocks agree.
+ * Names that no other state of any record has: 48 bits of time, 24 random ones, and 24 that name
+ * the instance. A later one of this instance is greater, and of another one as far as their clocks
+ * agree.
  * @param now milliseconds since 1970
  */
 export function createVersions(
@@ -47,12 +48,18 @@ export function createVersions(
   }
 }
 
-/** Greater than the versions of before a time, in milliseconds since 1970, and smaller than those from then on. */
+/**
+ * Greater than the versions of before a time, in milliseconds since 1970, and smaller than those
+ * from then on.
+ */
 export function versionAt(ms: number): string {
   return timeOf(Math.floor(ms) * TICKS_PER_MS)
 }
 
-/** Whether a version is of a time later than this, as far as clocks differ; one that tells no time is not. */
+/**
+ * Whether a version is of a time later than this, as far as clocks differ; one that tells no time
+ * is not.
+ */
 export function isSince(version: unknown, ms: number): boolean {
   const tick = tickOf(version)
   return (

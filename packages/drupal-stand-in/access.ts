@@ -50,7 +50,10 @@ function nodeAccess(viewer: Viewer, entity: Entity, operation: Operation): Acces
   return isPublished(entity) || own || can(viewer, 'view any unpublished content') ? yes : refusal
 }
 
-/** Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be empty). */
+/**
+ * Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be
+ * empty).
+ */
 export function entityAccess(viewer: Viewer, entity: Entity, operation: Operation): AccessResult {
   switch (entity.entityType) {
     case 'publisher_container': {
@@ -91,8 +94,10 @@ export function entityAccess(viewer: Viewer, entity: Entity, operation: Operatio
 }
 
 /**
- * Whether the permissions alone do not tell if the viewer may see the entity, so that no answer that includes it is kept.
- * Source: Drupal\node\NodeAccessControlHandler::checkViewAccess(), Drupal\user\UserAccessControlHandler (cache context `user`).
+ * Whether the permissions alone do not tell if the viewer may see the entity, so that no answer
+ * that includes it is kept.
+ * Source: Drupal\node\NodeAccessControlHandler::checkViewAccess(),
+ * Drupal\user\UserAccessControlHandler (cache context `user`).
  */
 export function isPersonal(viewer: Viewer, entity: Entity): boolean {
   if (entity.entityType === 'user') return true

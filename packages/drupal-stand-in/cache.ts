@@ -12,8 +12,9 @@ export interface Cache {
   /** The revision that a late read has left behind of an entity (Settings.lateReads). */
   late: (uuid: string) => number | undefined
   /**
-   * The names of a resource's fields in the order in which GETs have asked for them since it was written: Drupal completes what
-   * it has kept. Source: Drupal\jsonapi\Normalizer\ResourceObjectNormalizer::getNormalization().
+   * The names of a resource's fields in the order in which GETs have asked for them since it was
+   * written: Drupal completes what it has kept. Source:
+   * Drupal\jsonapi\Normalizer\ResourceObjectNormalizer::getNormalization().
    */
   inOrder: (uuid: string, names: string[]) => string[]
 }
@@ -21,10 +22,10 @@ export interface Cache {
 const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion']
 
 /**
- * The part of Drupal's dynamic page cache that shows: users of equal permissions share an answer, parameters that
- * JSON:API does not know are not part of its key (so they are neither refused nor seen in `links.self` on a hit) until
- * one of them was refused, and deleting a referenced entity does not clear what refers to it. Personal answers
- * (access.ts) are not for it.
+ * The part of Drupal's dynamic page cache that shows: users of equal permissions share an answer,
+ * parameters that JSON:API does not know are not part of its key (so they are neither refused nor
+ * seen in `links.self` on a hit) until one of them was refused, and deleting a referenced entity
+ * does not clear what refers to it. Personal answers (access.ts) are not for it.
  */
 export function createCache(settings: { readonly lateReads: boolean }): Cache {
   const answers = new Map<string, { uuid: string; body: object }>()

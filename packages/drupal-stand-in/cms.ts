@@ -17,7 +17,10 @@ import { createStore, type Seed } from './store.ts'
 export type { SiteSwitches as Settings } from './site.ts'
 export type { Seed } from './store.ts'
 
-/** The site that a stand-in plays: its entities (bundles, fields and users among them), roles and passwords. */
+/**
+ * The site that a stand-in plays: its entities (bundles, fields and users among them), roles and
+ * passwords.
+ */
 export interface CmsContent {
   name: string
   timeZone: string
@@ -48,7 +51,9 @@ export interface CmsOptions extends Partial<SiteSwitches> {
 }
 
 export interface Cms {
-  /** Starts listening on 127.0.0.1 (any free port unless given) and gives the address of the site. */
+  /**
+   * Starts listening on 127.0.0.1 (any free port unless given) and gives the address of the site.
+   */
   listen: (port?: number) => Promise<string>
   close: () => Promise<void>
   /** How many requests were answered so far. */
@@ -83,8 +88,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /**
- * A stand-in for a Drupal site with JSON:API, in memory. It answers as strictly and as oddly as a real Drupal 10.1
- * was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
+ * A stand-in for a Drupal site with JSON:API, in memory. It answers as strictly and as oddly as a
+ * real Drupal 10.1 was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
  */
 export function createCms({
   content,

@@ -29,7 +29,10 @@ function isDate(year: number, month: number, day: number): boolean {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
 }
 
-/** Unix seconds from a sent timestamp; milliseconds, a missing zone and a bare date are refused with 422. */
+/**
+ * Unix seconds from a sent timestamp; milliseconds, a missing zone and a bare date are refused with
+ * 422.
+ */
 function readTimestamp(value: unknown): number {
   const isWhole =
     typeof value === 'string'
@@ -51,7 +54,10 @@ function readDateTime(value: unknown): string {
   return new Date(seconds * 1000).toISOString().slice(0, 19)
 }
 
-/** A date without a time; only `Y-m-d` is taken, and the empty string is refused like any other text. */
+/**
+ * A date without a time; only `Y-m-d` is taken, and the empty string is refused like any other
+ * text.
+ */
 function readDate(value: unknown): string {
   const match = typeof value === 'string' ? dateOnly.exec(value) : null
   if (!match || !isDate(Number(match[1]), Number(match[2]), Number(match[3]))) {
@@ -127,8 +133,9 @@ export function showDateTime(text: string, timeZone: string): string {
 }
 
 /**
- * Unix seconds of a date in a format of PHP's own (of its letters only d, m, Y, H, i and s), in the zone of the site;
- * what the format leaves out is taken from the running clock, as DateTime::createFromFormat does.
+ * Unix seconds of a date in a format of PHP's own (of its letters only d, m, Y, H, i and s), in the
+ * zone of the site; what the format leaves out is taken from the running clock, as
+ * DateTime::createFromFormat does.
  */
 export function readFormatted(
   value: unknown,

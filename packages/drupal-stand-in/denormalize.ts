@@ -86,15 +86,19 @@ function denormalizeItem(field: Field, data: unknown): Item | null {
   )
 }
 
-/** The items of one sent attribute: a bare value, an object, or a list of either, whatever the field's cardinality. */
+/**
+ * The items of one sent attribute: a bare value, an object, or a list of either, whatever the
+ * field's cardinality.
+ */
 export function denormalizeField(field: Field, data: unknown): Item[] {
   const list = Array.isArray(data) ? data : [data]
   return list.map((one) => denormalizeItem(field, one)).filter((one) => one !== null)
 }
 
 /**
- * The items of one sent relationship. Only the first item decides the entity type, the bundle is not looked at, and
- * the first unknown uuid fails the whole write with 404 (JsonApiDocumentTopLevelNormalizer::denormalize).
+ * The items of one sent relationship. Only the first item decides the entity type, the bundle is
+ * not looked at, and the first unknown uuid fails the whole write with 404
+ * (JsonApiDocumentTopLevelNormalizer::denormalize).
  */
 function resolveRelationship(site: Site, relationship: Json | null): Json[] {
   const identifier =
@@ -135,7 +139,10 @@ function member(data: Json, name: string): Json {
   )
 }
 
-/** Reads the document of a POST or PATCH against an entity type; the type it names is not compared with anything. */
+/**
+ * Reads the document of a POST or PATCH against an entity type; the type it names is not compared
+ * with anything.
+ */
 export function denormalize(
   site: Site,
   entityType: string,

@@ -1,4 +1,7 @@
-/** One failed constraint of a write: the dotted path that Drupal reports, its message, and its JSON pointer. */
+/**
+ * One failed constraint of a write: the dotted path that Drupal reports, its message, and its JSON
+ * pointer.
+ */
 export interface Violation {
   path: string
   message: string
@@ -55,8 +58,9 @@ export const restMessage = ({ message, violations }: CmsError): string =>
     : `${message}\n${violations.map((one) => `${one.path}: ${one.message}\n`).join('')}`
 
 /**
- * The `errors` member of a JSON:API answer: one object per violation without links, or a single one with
- * `links.via` and (not for 422) `links.info`, as jsonapi's HttpExceptionNormalizer and its 422 child build them.
+ * The `errors` member of a JSON:API answer: one object per violation without links, or a single one
+ * with `links.via` and (not for 422) `links.info`, as jsonapi's HttpExceptionNormalizer and its 422
+ * child build them.
  */
 export function errorObjects(error: CmsError, via: string): object[] {
   const { title, section } = kinds[error.status] ?? { title: 'Error' }

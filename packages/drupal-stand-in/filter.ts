@@ -31,8 +31,8 @@ const root = '@root'
 const foldAscii = (text: string) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())
 
 /**
- * Compares as SQLite does: a column of numbers turns numeric text into a number and sorts every other text above all
- * numbers; a column of text ignores the case of ASCII letters only.
+ * Compares as SQLite does: a column of numbers turns numeric text into a number and sorts every
+ * other text above all numbers; a column of text ignores the case of ASCII letters only.
  */
 function compare(numeric: boolean, storedValue: unknown, operand: string): number {
   const value = typeof storedValue === 'boolean' ? Number(storedValue) : storedValue
@@ -113,7 +113,10 @@ function checkKeys(query: PhpQuery): string {
   return name
 }
 
-/** Who may find which rows through a filter, by entity type (jsonapi's TemporaryQueryGuard and the core hooks). */
+/**
+ * Who may find which rows through a filter, by entity type (jsonapi's TemporaryQueryGuard and the
+ * core hooks).
+ */
 export function filterGuard(site: Site, viewer: Viewer): Guard {
   const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
   const isOwn = (entity: Entity) => viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid
@@ -160,8 +163,9 @@ const sql = (table: string, bundle: string) =>
   `    [:db_condition_placeholder_0] => ${bundle}\n)\n`
 
 /**
- * The rows a `filter` parameter keeps, for that viewer. Shorthand, conditions and nested groups are understood; a
- * membership in a group that nobody defined fails in the database with 500, as it does for real.
+ * The rows a `filter` parameter keeps, for that viewer. Shorthand, conditions and nested groups are
+ * understood; a membership in a group that nobody defined fails in the database with 500, as it
+ * does for real.
  */
 export function parseFilter(
   site: Site,

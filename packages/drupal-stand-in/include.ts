@@ -41,8 +41,8 @@ function parseInclude(entityType: string, include: string): Tree {
 }
 
 /**
- * The entities that an `include` parameter adds to the primary ones, each once, parents before their children; what
- * the viewer may not see goes to `omitted`.
+ * The entities that an `include` parameter adds to the primary ones, each once, parents before
+ * their children; what the viewer may not see goes to `omitted`.
  * @param personal called if the answer is for this viewer only
  */
 export function includedEntities(

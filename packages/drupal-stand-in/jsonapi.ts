@@ -49,7 +49,10 @@ const parametersSpec = 'http://jsonapi.org/format/#query-parameters'
 
 const parameters = new Set(['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion'])
 
-/** Refuses parameters of lower-case letters that JSON:API does not know; any other character makes them pass. */
+/**
+ * Refuses parameters of lower-case letters that JSON:API does not know; any other character makes
+ * them pass.
+ */
 function checkParameters(query: PhpQuery): void {
   const unknown = Object.keys(query).filter(
     (name) => /^[a-z]+$/.test(name) && !parameters.has(name)

@@ -13,7 +13,10 @@ interface LoginSession {
   logout: string
 }
 
-/** Who sent a request, and how: `challenged` when no credentials came along, so that a refusal becomes 401. */
+/**
+ * Who sent a request, and how: `challenged` when no credentials came along, so that a refusal
+ * becomes 401.
+ */
 export interface RequestUser {
   viewer: Viewer
   challenged: boolean
@@ -38,9 +41,9 @@ const floodWindow = 6 * 3600 * 1000
 const epoch = 'expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnly'
 
 /**
- * Basic authentication, cookie sessions and CSRF tokens as Drupal does them: a wrong password makes a request
- * anonymous, five of them lock the account for that address, and a session cookie asks for a token even when Basic
- * credentials came along.
+ * Basic authentication, cookie sessions and CSRF tokens as Drupal does them: a wrong password makes
+ * a request anonymous, five of them lock the account for that address, and a session cookie asks
+ * for a token even when Basic credentials came along.
  */
 export function createLogin(
   site: Site,
@@ -83,7 +86,9 @@ export function createLogin(
 
   const isActive = (user: Entity) => valueOf(user, 'status') === true
 
-  /** The user whose password it is, or undefined; wrong ones are counted per account and address. */
+  /**
+   * The user whose password it is, or undefined; wrong ones are counted per account and address.
+   */
   const verify = (
     kind: string,
     name: string,

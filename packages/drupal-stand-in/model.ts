@@ -221,7 +221,10 @@ const user: EntityType = {
   ]
 }
 
-/** The content entity types of the site; every other type is configuration and has no fields of its own. */
+/**
+ * The content entity types of the site; every other type is configuration and has no fields of its
+ * own.
+ */
 export const entityTypes: Record<string, EntityType> = {
   publisher_container: publisherContainer,
   node,
@@ -234,7 +237,10 @@ export const entityTypes: Record<string, EntityType> = {
 export const isReference = (one: Field): boolean =>
   one.type === 'entity_reference' || one.type === 'image'
 
-/** Properties of an item that may be sent, in Drupal's order; a single one is left out of JSON:API's attributes. */
+/**
+ * Properties of an item that may be sent, in Drupal's order; a single one is left out of JSON:API's
+ * attributes.
+ */
 export function writableProperties(field: Field): string[] {
   switch (field.type) {
     case 'entity_reference':

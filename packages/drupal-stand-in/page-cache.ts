@@ -2,9 +2,10 @@ import type { CmsAnswer, Incoming } from './jsonapi.ts'
 import type { Site } from './site.ts'
 
 /**
- * The headers of Drupal's page cache, if the site has a maximum age. Answers to requests without credentials, also a 401, are
- * public and have the second of their rendering as ETag. The answer is 304 only if both conditions are sent and match.
- * Answers to users who are logged in have none of these headers.
+ * The headers of Drupal's page cache, if the site has a maximum age. Answers to requests without
+ * credentials, also a 401, are public and have the second of their rendering as ETag. The answer is
+ * 304 only if both conditions are sent and match. Answers to users who are logged in have none of
+ * these headers.
  */
 export function createPageCache(
   site: Site

@@ -9,8 +9,9 @@ export interface PageWindow {
 const largest = 50
 
 /**
- * The window that a `page` parameter asks for. Drupal cuts a limit above 50 without a word, takes a word for 50,
- * refuses 0 and less, and fails in PHP's arithmetic for an empty limit or an offset that is no number.
+ * The window that a `page` parameter asks for. Drupal cuts a limit above 50 without a word, takes a
+ * word for 50, refuses 0 and less, and fails in PHP's arithmetic for an empty limit or an offset
+ * that is no number.
  */
 export function parsePage(page: string | PhpQuery | undefined): PageWindow {
   if (typeof page === 'string') {
@@ -29,7 +30,10 @@ export function parsePage(page: string | PhpQuery | undefined): PageWindow {
   return { offset: Number(offset), limit: Number.isNaN(size) || size > largest ? largest : size }
 }
 
-/** The pager's links: `next` only when a further row exists, `first` and `prev` only past the start, `last` only with a count. */
+/**
+ * The pager's links: `next` only when a further row exists, `first` and `prev` only past the start,
+ * `last` only with a count.
+ */
 export function pageLinks(
   url: string,
   query: PhpQuery,

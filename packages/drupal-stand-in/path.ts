@@ -11,7 +11,10 @@ import { fieldItems } from './resource.ts'
 import type { Site } from './site.ts'
 import type { Entity } from './store.ts'
 
-/** A resolved filter or sort path: how the database column compares, and every value it holds for an entity. */
+/**
+ * A resolved filter or sort path: how the database column compares, and every value it holds for an
+ * entity.
+ */
 export interface Path {
   numeric: boolean
   values: (entity: Entity) => unknown[]
@@ -69,8 +72,9 @@ const column = (field: Field, property: string, delta?: number): Path => ({
 })
 
 /**
- * Resolves a public path ("field_articles.title", "field_link.uri", "uid.id") against an entity type by the rules of
- * jsonapi's FieldResolver; 400 for what does not exist or is incomplete, 403 for a field that the viewer may not see.
+ * Resolves a public path ("field_articles.title", "field_link.uri", "uid.id") against an entity
+ * type by the rules of jsonapi's FieldResolver; 400 for what does not exist or is incomplete, 403
+ * for a field that the viewer may not see.
  */
 export function resolvePath(
   site: Site,

@@ -1,4 +1,7 @@
-/** A query string as PHP reads it: brackets nest, `[]` appends, and every list is a map with numeric keys. */
+/**
+ * A query string as PHP reads it: brackets nest, `[]` appends, and every list is a map with numeric
+ * keys.
+ */
 export interface PhpQuery {
   [key: string]: string | PhpQuery
 }
@@ -60,7 +63,10 @@ export function buildQuery(query: PhpQuery): string {
   return pairs.join('&')
 }
 
-/** The URL with its top-level parameters sorted by name: how Drupal writes the address of the request itself. */
+/**
+ * The URL with its top-level parameters sorted by name: how Drupal writes the address of the
+ * request itself.
+ */
 export function sortedUrl(url: string, query: PhpQuery): string {
   const keys = Object.keys(query).sort()
   return withQuery(url, Object.fromEntries(keys.map((key) => [key, query[key]!])))

@@ -37,7 +37,10 @@ function sparseFields(query: PhpQuery): Map<string, Set<string>> {
   )
 }
 
-/** Checks `resourceVersion` and names the revision it asks for; undefined for the one that counts anyway. */
+/**
+ * Checks `resourceVersion` and names the revision it asks for; undefined for the one that counts
+ * anyway.
+ */
 function versionOf(
   request: Request,
   entityType: string,
@@ -105,7 +108,10 @@ function requireView(viewer: Viewer, entity: Entity): void {
   throw new CmsError(403, `${unreadable} ${access.reason}`.trim(), { pointer: '/data' })
 }
 
-/** The document of these entities: one as an object, many as a list, with includes and what was omitted. */
+/**
+ * The document of these entities: one as an object, many as a list, with includes and what was
+ * omitted.
+ */
 export function entityDocument(
   site: Site,
   request: Request,
@@ -163,7 +169,10 @@ const omission = (site: Site, viewer: Viewer, entity: Entity): OmittedEntity => 
 const isVisible = (viewer: Viewer, entity: Entity) =>
   entityAccess(viewer, entity, 'view').allowed || isLabelOnly(viewer, entity)
 
-/** GET of a collection: one bundle, filtered and sorted; the window is cut before access is looked at. */
+/**
+ * GET of a collection: one bundle, filtered and sorted; the window is cut before access is looked
+ * at.
+ */
 export function readCollection(
   site: Site,
   request: Request,

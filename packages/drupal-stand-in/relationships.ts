@@ -26,8 +26,8 @@ function targets(site: Site, body: any): Item[] {
 }
 
 /**
- * Replaces (PATCH), adds to (POST) or takes from (DELETE) a relationship at its own endpoint. No revision is made,
- * and an unknown uuid is 400 here, not 404.
+ * Replaces (PATCH), adds to (POST) or takes from (DELETE) a relationship at its own endpoint. No
+ * revision is made, and an unknown uuid is 400 here, not 404.
  */
 export function changeRelationship(
   site: Site,

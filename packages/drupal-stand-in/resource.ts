@@ -76,7 +76,10 @@ function attribute(site: Site, field: Field, items: Item[]): unknown {
   return field.many ? shown : (shown[0] ?? null)
 }
 
-/** The identifiers a relationship holds; a deleted target is "missing", the root of a vocabulary "virtual". */
+/**
+ * The identifiers a relationship holds; a deleted target is "missing", the root of a vocabulary
+ * "virtual".
+ */
 export function identifiers(site: Site, entity: Entity, field: Field): Identifier[] {
   const list = (entity.fields[field.name] ?? []).map((item) => {
     const { target_id: targetId, ...properties } = item
@@ -115,9 +118,14 @@ export const versionQuery = (entity: Entity): string =>
 export interface ResourceView {
   viewer: Viewer
   fields: Map<string, Set<string>>
-  /** The bundle named in links and type when it is not the entity's own: a PATCH answers under the bundle of its path. */
+  /**
+   * The bundle named in links and type when it is not the entity's own: a PATCH answers under the
+   * bundle of its path.
+   */
   bundle?: string
-  /** Whether the answer is to a write: Drupal neither keeps it nor takes it from what it has kept. */
+  /**
+   * Whether the answer is to a write: Drupal neither keeps it nor takes it from what it has kept.
+   */
   isWritten?: boolean
 }
 
@@ -125,7 +133,9 @@ export interface ResourceView {
 export const isLabelOnly = (viewer: Viewer, entity: Entity): boolean =>
   entity.entityType === 'user' && !entityAccess(viewer, entity, 'view').allowed
 
-/** The entity as a JSON:API resource object for that viewer, with only the asked fields of its type. */
+/**
+ * The entity as a JSON:API resource object for that viewer, with only the asked fields of its type.
+ */
 export function resource(site: Site, entity: Entity, view: ResourceView): Resource {
   const bundle = view.bundle ?? entity.bundle
   const type = `${entity.entityType}--${bundle}`

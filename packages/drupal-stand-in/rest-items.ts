@@ -13,7 +13,10 @@ import { fieldItems, showItem } from './resource.ts'
 import type { Site } from './site.ts'
 import { type Entity, type Item, valueOf } from './store.ts'
 
-/** The page of an entity on the site, where it has one: files by their whole address, the others by their path. */
+/**
+ * The page of an entity on the site, where it has one: files by their whole address, the others by
+ * their path.
+ */
 export function canonicalUrl(site: Site, entity: Entity): string | undefined {
   switch (entity.entityType) {
     case 'node':
@@ -55,7 +58,10 @@ function showRestItem(site: Site, field: Field, item: Item): unknown {
   return filterProperties(field).length > 1 ? value : { value }
 }
 
-/** An entity as core REST writes it in json: every field that the viewer may see, as a list of items. */
+/**
+ * An entity as core REST writes it in json: every field that the viewer may see, as a list of
+ * items.
+ */
 export function restEntity(site: Site, viewer: Viewer, entity: Entity): Record<string, unknown> {
   const properties: Record<string, unknown> = {}
   for (const field of entityTypes[entity.entityType]!.fields) {
@@ -116,8 +122,9 @@ function readItem(site: Site, field: Field, data: unknown): Item {
 }
 
 /**
- * The items of a field sent to core REST: a list, or an object whose values are taken for items. Unknown properties are
- * dropped in silence; null, an empty list and other empty values clear the field.
+ * The items of a field sent to core REST: a list, or an object whose values are taken for items.
+ * Unknown properties are dropped in silence; null, an empty list and other empty values clear the
+ * field.
  */
 export function readItems(site: Site, field: Field, data: unknown): Item[] {
   if (!data) return []

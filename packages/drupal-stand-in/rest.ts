@@ -70,7 +70,10 @@ function targetOf(path: string): RestTarget | undefined {
   return undefined
 }
 
-/** Refuses a format that no REST route has; with Basic credentials the page's route refuses those instead. */
+/**
+ * Refuses a format that no REST route has; with Basic credentials the page's route refuses those
+ * instead.
+ */
 function requireFormat({ query, headers, method }: Incoming): CmsAnswer | undefined {
   const format = query._format
   if (format === 'json' || (format === undefined && method !== 'GET')) return undefined
@@ -105,8 +108,8 @@ const notConverted = (entityType: string, method: string, path: string) =>
   )
 
 /**
- * Answers core REST in json: editions may be read, made, changed and deleted, articles, terms and users read. Undefined
- * where the path is none of these.
+ * Answers core REST in json: editions may be read, made, changed and deleted, articles, terms and
+ * users read. Undefined where the path is none of these.
  */
 export function answerRest(
   site: Site,

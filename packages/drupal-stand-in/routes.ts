@@ -16,7 +16,9 @@ export type Route =
     }
   | { kind: 'page'; path: string }
 
-/** Finds the route of a path; undefined where Drupal has none, which it answers with an HTML page. */
+/**
+ * Finds the route of a path; undefined where Drupal has none, which it answers with an HTML page.
+ */
 export function findRoute(site: Site, path: string): Route | undefined {
   const [, root, entityType = '', bundle = '', uuid, ...rest] = path.replace(/\/$/, '').split('/')
   if (root !== 'jsonapi') return { kind: 'page', path }
@@ -70,7 +72,9 @@ export function requireContentType(header: string | undefined, expectedType: str
   }
 }
 
-/** The 404 of an entity that the path names and nobody knows, with the name of Drupal's route in it. */
+/**
+ * The 404 of an entity that the path names and nobody knows, with the name of Drupal's route in it.
+ */
 export function notConverted(route: Extract<Route, { uuid: string }>, method: string): CmsError {
   const { entityType, bundle } = route
   const verb = method === 'GET' || method === 'HEAD' ? '' : `.${method.toLowerCase()}`

@@ -12,7 +12,10 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-/** Answers the addresses of the cookie session: login, its status, tokens and logout; undefined for any other path. */
+/**
+ * Answers the addresses of the cookie session: login, its status, tokens and logout; undefined for
+ * any other path.
+ */
 export function answerSession(
   login: Login,
   path: string,

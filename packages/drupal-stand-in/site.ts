@@ -9,17 +9,22 @@ export interface SiteSwitches {
   /** Maintenance mode: 503 from JSON:API, a redirect from core REST. */
   maintenance: boolean
   /**
-   * Whether a module tells JSON:API who may filter editions; without it their filtered collections are empty. `published`: among
-   * the published alone. `own`: among those and the viewer's own, as core does it for nodes.
+   * Whether a module tells JSON:API who may filter editions; without it their filtered collections
+   * are empty. `published`: among the published alone. `own`: among those and the viewer's own, as
+   * core does it for nodes.
    */
   filterAccess: boolean | 'published' | 'own'
-  /** Seconds that answers without credentials may be kept by caches; 0, the default of core, for none. */
+  /**
+   * Seconds that answers without credentials may be kept by caches; 0, the default of core, for
+   * none.
+   */
   maxAge: number
   /** Whether a module adds `meta.count` and `links.last`; core never does. */
   includeCount: boolean
   /**
-   * Whether each save is met by a read that began before it and ends after it. So Drupal keeps showing the earlier state to all who do
-   * not name a revision by its id (Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher).
+   * Whether each save is met by a read that began before it and ends after it. So Drupal keeps
+   * showing the earlier state to all who do not name a revision by its id
+   * (Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher).
    */
   lateReads: boolean
 }
@@ -74,7 +79,10 @@ const otherTypes = [
   'shortcut--default'
 ]
 
-/** Every resource type of the site ("node--article"), sorted; the bundles of editions are those that exist. */
+/**
+ * Every resource type of the site ("node--article"), sorted; the bundles of editions are those that
+ * exist.
+ */
 export function resourceTypes(site: Site): string[] {
   const bundles = site.store
     .all('publisher_container_type')
@@ -101,7 +109,10 @@ export const isConfiguration = (entityType: string): boolean =>
 export const isRevisionable = (entityType: string): boolean =>
   entityTypes[entityType]?.revisionKey !== undefined
 
-/** The allowed values of the list field that tells kinds of edition apart, from its storage's settings. */
+/**
+ * The allowed values of the list field that tells kinds of edition apart, from its storage's
+ * settings.
+ */
 export function editionTypes(site: Site): string[] {
   const storage = site.store
     .all('field_storage_config')

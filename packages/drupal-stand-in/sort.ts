@@ -36,9 +36,10 @@ function order(left: unknown, right: unknown): number {
 }
 
 /**
- * The order of a collection. No tie-break is added: equal rows come in the order in which the database meets them,
- * which follows the revision, so an edited row may move. Empty values come first when ascending. Of several values, which
- * those of translations are too, the least counts when ascending, and the greatest when descending.
+ * The order of a collection. No tie-break is added: equal rows come in the order in which the
+ * database meets them, which follows the revision, so an edited row may move. Empty values come
+ * first when ascending. Of several values, which those of translations are too, the least counts
+ * when ascending, and the greatest when descending.
  * Source: Drupal\Core\Entity\Query\Sql\Query::addSort().
  */
 export function parseSort(

@@ -4,7 +4,10 @@ import { entityTypes, isReference, mainProperty } from './model.ts'
 /** One value of a field, by its properties; never changed, only replaced. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** An entity as a site stores it: every field a list of items; configuration keeps its values in `config`. Never changed, only replaced. */
+/**
+ * An entity as a site stores it: every field a list of items; configuration keeps its values in
+ * `config`. Never changed, only replaced.
+ */
 export interface Entity {
   entityType: string
   bundle: string
@@ -16,9 +19,10 @@ export interface Entity {
 }
 
 /**
- * An entity to begin with. `type` is the resource type ("node--article"); a field is given as a list of items, one
- * item, or a bare value; timestamps are Unix seconds, dates with a time are UTC without a zone. Of a field of one value the
- * first is shown; those after it are what translations have, by which Drupal sorts and filters too.
+ * An entity to begin with. `type` is the resource type ("node--article"); a field is given as a
+ * list of items, one item, or a bare value; timestamps are Unix seconds, dates with a time are UTC
+ * without a zone. Of a field of one value the first is shown; those after it are what translations
+ * have, by which Drupal sorts and filters too.
  */
 export interface Seed {
   type: string
@@ -112,7 +116,10 @@ export const defaultFields = (entityType: string): Record<string, Item[]> => ({
 
 const entities = new WeakMap<Seed, Entity>()
 
-/** The entity of a seed: the same one for every store that begins with it, as entities are only ever replaced. */
+/**
+ * The entity of a seed: the same one for every store that begins with it, as entities are only ever
+ * replaced.
+ */
 function entityOf(seed: Seed): Entity {
   const earlier = entities.get(seed)
   if (earlier) return earlier

@@ -31,8 +31,9 @@ const escape = (text: string) =>
     .replaceAll("'", '&#039;')
 
 /**
- * What a text format makes of a value, simplified: basic_html drops the tags that it does not allow (their
- * content stays), full_html changes nothing, and text without a format is shown as plain text in paragraphs.
+ * What a text format makes of a value, simplified: basic_html drops the tags that it does not allow
+ * (their content stays), full_html changes nothing, and text without a format is shown as plain
+ * text in paragraphs.
  */
 export function processedText(value: string, format: string | null): string {
   if (format === 'full_html') return value

@@ -92,7 +92,10 @@ function isReferenceable(viewer: Viewer, field: Field, target: Entity): boolean 
   return field.targetBundle === undefined || field.targetBundle === target.bundle
 }
 
-/** What ValidReference says of one item; targets that the stored entity already had are never questioned. */
+/**
+ * What ValidReference says of one item; targets that the stored entity already had are never
+ * questioned.
+ */
 function checkReference(
   site: Site,
   viewer: Viewer,
@@ -156,8 +159,8 @@ function checkField(
 }
 
 /**
- * Holds an entity against the constraints of its fields, in the order of their definition, and throws 422 with every
- * violation. A PATCH looks only at the fields that were sent.
+ * Holds an entity against the constraints of its fields, in the order of their definition, and
+ * throws 422 with every violation. A PATCH looks only at the fields that were sent.
  */
 export function validate(
   site: Site,
@@ -210,7 +213,10 @@ export function prepareItems(field: Field, items: Item[]): Item[] {
     .filter((item) => !isEmpty(field, item))
 }
 
-/** Casts valid values to what the database gives back: numbers, booleans, decimals without trailing zeros. */
+/**
+ * Casts valid values to what the database gives back: numbers, booleans, decimals without trailing
+ * zeros.
+ */
 export function storedItems(site: Site, field: Field, items: Item[]): Item[] {
   return items.map(({ processed: _, entity: __, ...item }) => {
     switch (field.type) {

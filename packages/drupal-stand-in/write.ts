@@ -68,8 +68,8 @@ function checkCreateFields(viewer: Viewer, entityType: string, document: Request
 }
 
 /**
- * Creates an entity from a POSTed document. A text with `processed` is saved and then fails while the answer is
- * rendered, as it does in Drupal: 500, and the entity is there.
+ * Creates an entity from a POSTed document. A text with `processed` is saved and then fails while
+ * the answer is rendered, as it does in Drupal: 500, and the entity is there.
  */
 export function create(
   site: Site,
@@ -99,7 +99,10 @@ export function create(
   return entity
 }
 
-/** Validates and stores a new entity from the sent fields and the defaults; `conflict` is thrown for a uuid in use. */
+/**
+ * Validates and stores a new entity from the sent fields and the defaults; `conflict` is thrown for
+ * a uuid in use.
+ */
 export function insert(
   site: Site,
   viewer: Viewer,
@@ -143,8 +146,8 @@ const isAffected = (before: Entity, after: Entity): boolean =>
   )
 
 /**
- * Saves the entity with a new `changed` when anything differs, as a new revision when asked; a revision in which
- * nothing differs has no `revision_translation_affected` unless that was sent.
+ * Saves the entity with a new `changed` when anything differs, as a new revision when asked; a
+ * revision in which nothing differs has no `revision_translation_affected` unless that was sent.
  */
 export function save(
   site: Site,
@@ -169,8 +172,8 @@ export function save(
 }
 
 /**
- * Applies a PATCHed document. A field that may not be edited is accepted when it is seen and unchanged, which makes
- * a sent `changed` an optimistic lock: a stale one is refused with 403.
+ * Applies a PATCHed document. A field that may not be edited is accepted when it is seen and
+ * unchanged, which makes a sent `changed` an optimistic lock: a stale one is refused with 403.
  */
 export function update(
   site: Site,

@@ -17,7 +17,10 @@ export const unchecked = (what: string, why: string): Diagnosis => ({
   why
 })
 
-/** One line for a terminal, without colours. Names come from elsewhere: no control character of theirs gets there. */
+/**
+ * One line for a terminal, without colours. Names come from elsewhere: no control character of
+ * theirs gets there.
+ */
 export function line(finding: Diagnosis): string {
   return text(finding).replace(/\p{Cc}+/gu, ' ')
 }

@@ -10,7 +10,10 @@ import { channelOf, countsOf } from '../../plugins/app/bus.ts'
 import { accountOf } from '../../plugins/app/editions.ts'
 import { giveUp, loadEnvFile } from '../../server.ts'
 
-/** What is right and wrong with the settings, the issuer's keys, the bus, the lock table and the CMS. */
+/**
+ * What is right and wrong with the settings, the issuer's keys, the bus, the lock table and the
+ * CMS.
+ */
 async function* examine(): AsyncGenerator<Diagnosis> {
   try {
     loadEnvFile()

@@ -34,7 +34,10 @@ function optionsIn(args: string[]): Options | string {
   }
 }
 
-/** Asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL names. */
+/**
+ * Asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL
+ * names.
+ */
 async function* learn({ force, entityType }: Options): AsyncGenerator<Diagnosis> {
   const {
     cms: { auth, jsonapiPath, ...at },
@@ -102,7 +105,10 @@ async function choose(candidates: Candidate[]): Promise<string | undefined> {
   }
 }
 
-/** `quoin model`: writes the content model of the Drupal at CMS_URL. @param args what stands behind the verb */
+/**
+ * `quoin model`: writes the content model of the Drupal at CMS_URL.
+ * @param args what stands behind the verb
+ */
 export async function model(args: string[]): Promise<void> {
   const options = optionsIn(args)
   try {

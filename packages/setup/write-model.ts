@@ -31,7 +31,10 @@ export interface ModelToWrite {
   write: (text: string) => void
 }
 
-/** Asks a Drupal for its content model and writes it; says what it saw, what it guessed, and what it could not see. */
+/**
+ * Asks a Drupal for its content model and writes it; says what it saw, what it guessed, and what it
+ * could not see.
+ */
 export async function* writeModel({
   http,
   url,
@@ -82,7 +85,10 @@ export async function* writeModel({
   }
 }
 
-/** The entity type of editions: the one that was named, the one there is, or the one that somebody chooses. */
+/**
+ * The entity type of editions: the one that was named, the one there is, or the one that somebody
+ * chooses.
+ */
 async function* editionType(
   ask: Ask,
   collections: Parameters<typeof candidatesIn>[1],

@@ -16,16 +16,20 @@ declare module 'fastify' {
     demand(right: Right, entity: Entity): Promise<void>
     /**
      * The same for the entity of a lock, which has to go by its one name.
-     * @throws {Failure} BAD_REQUEST where it is another name of the entity, as far as that can be known
+     * @throws {Failure} BAD_REQUEST where it is another name of the entity, as far as that can be
+     *   known
      */
     demandLock(right: Right, entity: Entity): Promise<void>
-    /** Whether the caller may. @throws {Failure} AUTH_UNAVAILABLE, CMS_READ_ONLY, CMS_REFUSED where that cannot be found out */
+    /**
+     * Whether the caller may.
+     * @throws {Failure} AUTH_UNAVAILABLE, CMS_READ_ONLY, CMS_REFUSED where that cannot be found out
+     */
     may(right: Right, entity: Entity): Promise<boolean>
     /** The rights that this request was checked for. */
     rights?: Array<[Right, Entity]>
     /**
-     * Checks again, for long answers, whether the caller is still authenticated and still has the rights that the request was
-     * checked for. True while that cannot be found out.
+     * Checks again, for long answers, whether the caller is still authenticated and still has the
+     * rights that the request was checked for. True while that cannot be found out.
      */
     isWelcome(): Promise<boolean>
   }

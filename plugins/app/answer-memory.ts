@@ -5,8 +5,9 @@ import { LARGE_ANSWER, type AnswerMemory } from '../../lib/http/answer-memory.ts
 import { watchPace, type LeastPace, type Pace } from '../../lib/http/pace.ts'
 
 /**
- * How fast a caller has to take a large answer. Between two looks of a caller at 30 kB/s up to 40 seconds may pass: the
- * systems of both sides keep megabytes, and tell of room for more only when a good part of them is free.
+ * How fast a caller has to take a large answer. Between two looks of a caller at 30 kB/s up to 40
+ * seconds may pass: the systems of both sides keep megabytes, and tell of room for more only when a
+ * good part of them is free.
  */
 const ANSWER_PACE: LeastPace = {
   graceMs: 60_000,
@@ -14,8 +15,9 @@ const ANSWER_PACE: LeastPace = {
 }
 
 /**
- * A large answer goes out in pieces of so many bytes: only between two of them shows what the caller has taken. They are as
- * large as the pace allows, since a busy process sends one in each turn of its event loop.
+ * A large answer goes out in pieces of so many bytes: only between two of them shows what the
+ * caller has taken. They are as large as the pace allows, since a busy process sends one in each
+ * turn of its event loop.
  */
 const PIECE_BYTES = 480 * 1024
 
@@ -24,7 +26,10 @@ interface AnswerMemoryOptions {
   pace?: LeastPace
 }
 
-/** Counts large answers until their callers have them, and ends the connections of callers who take them too slowly. */
+/**
+ * Counts large answers until their callers have them, and ends the connections of callers who take
+ * them too slowly.
+ */
 async function answerMemory(
   fastify: FastifyInstance,
   { memory, pace: leastPace = ANSWER_PACE }: AnswerMemoryOptions

@@ -20,7 +20,9 @@ interface DocumentedAnswer {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** OpenAPI's security schemes by name; absent where neither Quoin nor Drupal learns who calls. */
+    /**
+     * OpenAPI's security schemes by name; absent where neither Quoin nor Drupal learns who calls.
+     */
     securitySchemes?: Record<string, object>
   }
 }
@@ -70,7 +72,10 @@ const ANSWERS: Array<[status: number, description: string, code: FailureCode, me
   ]
 ]
 
-/** What the lock endpoints may answer besides with AUTH=drupal, where Drupal says who may see and who may lock. */
+/**
+ * What the lock endpoints may answer besides with AUTH=drupal, where Drupal says who may see and
+ * who may lock.
+ */
 const OF_ACCESS: typeof ANSWERS = [
   [
     404,
@@ -110,8 +115,8 @@ const OF_LIMITS: typeof ANSWERS = [
 const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
 
 /**
- * Shows in OpenAPI how callers are known, and what any operation may answer before it begins. To be registered after the
- * plugin auth, and before openapi and the routes.
+ * Shows in OpenAPI how callers are known, and what any operation may answer before it begins. To be
+ * registered after the plugin auth, and before openapi and the routes.
  */
 async function authDocs(
   fastify: FastifyInstance,

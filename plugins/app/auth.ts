@@ -13,9 +13,15 @@ import { ownPath } from './mount.ts'
 import { openQuestions } from './questions.ts'
 import type { Time } from '../../lib/time.ts'
 
-/** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
+/**
+ * What is protected: the patterns of Quoin's own routes, which stand for every spelling of their
+ * paths.
+ */
 const PROTECTED = /^\/api\//
-/** A uid in X-User-Uid. Characters beyond visible ASCII are percent-encoded, so 255 of them become at most 3060. */
+/**
+ * A uid in X-User-Uid. Characters beyond visible ASCII are percent-encoded, so 255 of them become
+ * at most 3060.
+ */
 const VISIBLE = /^[!-~]{1,3060}$/
 
 declare module 'fastify' {
@@ -30,14 +36,18 @@ declare module 'fastify' {
     identity: User | undefined
     /**
      * The uid of the caller; with AUTH=none what the header field X-User-Uid says, if anything.
-     * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 3060 visible characters
+     * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 3060 visible
+     *   characters
      */
     readonly uid: string | undefined
     /** Whether the caller is still who it was; yes while that cannot be found out. */
     isKnown(): Promise<boolean>
   }
   interface FastifyContextConfig {
-    /** Takes the bearer token as `access_token` in the query too: for what cannot send header fields, as EventSource. */
+    /**
+     * Takes the bearer token as `access_token` in the query too: for what cannot send header
+     * fields, as EventSource.
+     */
     tokenInQuery?: true
   }
 }
@@ -49,7 +59,10 @@ interface AuthOptions {
   time: Time
 }
 
-/** Authenticates callers as the settings say, and decorates requests with `identity` and `uid`. An unknown caller is refused before the body is looked at. */
+/**
+ * Authenticates callers as the settings say, and decorates requests with `identity` and `uid`. An
+ * unknown caller is refused before the body is looked at.
+ */
 async function auth(fastify: FastifyInstance, { config, refusals, time }: AuthOptions) {
   const { check, access } = await policyOf(fastify, config, refusals, time)
   const admins = new Set(config.auth?.admins)
@@ -85,7 +98,8 @@ async function auth(fastify: FastifyInstance, { config, refusals, time }: AuthOp
 }
 
 /**
- * Somebody else may have signed in since a page wrote what it sends: in another tab, or with another token.
+ * Somebody else may have signed in since a page wrote what it sends: in another tab, or with
+ * another token.
  * @throws {Failure} USER_CHANGED where X-User-Uid names another than the caller
  */
 function meantFor({ headers }: FastifyRequest, { uid }: Identity): void {
@@ -132,7 +146,11 @@ async function policyOf(
   }
 }
 
-/** Moves a token from the query to Authorization, where everything else looks for it, also what passes it on to the CMS. @returns whether there was one */
+/**
+ * Moves a token from the query to Authorization, where everything else looks for it, also what
+ * passes it on to the CMS.
+ * @returns whether there was one
+ */
 function takeQueryToken({ headers, query }: FastifyRequest): boolean {
   const token = queryToken(query as Record<string, unknown>, headers.authorization)
   if (token === undefined) return false

@@ -11,7 +11,10 @@ export interface SharedBus extends Bus {
 /** Milliseconds between two lines of the log about failures of the connections. */
 const WARN_MS = 60_000
 
-/** How long an instance that fell silent on the bus is waited for, at least, in milliseconds; else as long as its leases last. */
+/**
+ * How long an instance that fell silent on the bus is waited for, at least, in milliseconds; else
+ * as long as its leases last.
+ */
 const FORGET_MS = 60 * 60_000
 
 /** Where the instances of an environment publish and listen. */
@@ -21,8 +24,9 @@ export const channelOf = ({ table, environment }: Config): string => `quoin:${ta
 export const countsOf = ({ environment }: Config): string => `quoin:${environment}:requests:`
 
 /**
- * Opens the configured bus, if there is one, and tells the instance of it: the probe `bus`, readings, the closing. The bus
- * being away makes no instance unready: what it would tell comes later.
+ * Opens the configured bus, if there is one, and tells the instance of it: the probe `bus`,
+ * readings, the closing. The bus being away makes no instance unready: what it would tell comes
+ * later.
  */
 export async function openBus(
   fastify: FastifyInstance,
@@ -39,7 +43,8 @@ export async function openBus(
     forgetMs: Math.max(FORGET_MS, config.locks.leaseSeconds * 1000)
   })
   addReadings(fastify, bus)
-  // Connects only now: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
+  // Connects only now: what does not listen, such as a test or a print of the OpenAPI document,
+  // needs no bus.
   fastify.addHook('onListen', async () => bus.start())
   fastify.addHook('onClose', bus.close)
   return { ...bus, counter }

@@ -11,7 +11,10 @@ declare module 'fastify' {
   }
 }
 
-/** Decorates the request with `caller`: its own credentials, unless a service account is used. Session cookies of the CMS go back to their owner. */
+/**
+ * Decorates the request with `caller`: its own credentials, unless a service account is used.
+ * Session cookies of the CMS go back to their owner.
+ */
 async function cmsCaller(fastify: FastifyInstance, { config }: { config: Config }) {
   const { auth, cookieNames } = config.cms
   const passthrough = auth.kind === 'passthrough'

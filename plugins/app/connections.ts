@@ -4,10 +4,16 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** How many connections are held at once; one more is closed unread, before memory or file descriptors run out. */
+/**
+ * How many connections are held at once; one more is closed unread, before memory or file
+ * descriptors run out.
+ */
 const CONNECTIONS = 10_000
 
-/** The share of the file descriptors that callers may have. The others are for Drupal, the store, the bus and files. */
+/**
+ * The share of the file descriptors that callers may have. The others are for Drupal, the store,
+ * the bus and files.
+ */
 const SHARE = 0.5
 
 /** Where Linux says how many files this process may have open. */
@@ -16,7 +22,10 @@ const LIMITS = '/proc/self/limits'
 /** How often the log says that connections are closed unread, in milliseconds. */
 const TOLD_MS = 60_000
 
-/** How long a connection waits for the next bytes of a body that is answered already, in milliseconds. */
+/**
+ * How long a connection waits for the next bytes of a body that is answered already, in
+ * milliseconds.
+ */
 const REST_MS = 5000
 
 interface ConnectionsOptions {
@@ -26,7 +35,10 @@ interface ConnectionsOptions {
   lookMs?: number
 }
 
-/** How long a caller may take nothing of what waits for it, in milliseconds. Large answers and event streams have rules of their own beside it. */
+/**
+ * How long a caller may take nothing of what waits for it, in milliseconds. Large answers and event
+ * streams have rules of their own beside it.
+ */
 const STALLED_MS = 60_000
 
 /** How often that is looked at, in milliseconds. */
@@ -35,20 +47,24 @@ const LOOK_MS = 5000
 /**
  * What a connection may be used for, and when it ends.
  *
- * A request that is refused before its body has arrived, such as one that is too large, keeps its connection until the body
- * is over: a client that is still sending would get a reset instead of the answer (RFC 9112 section 9.6). What arrives is
- * dropped. The wait ends when nothing comes for REST_MS, or by requestTimeout. After the body the connection is idle like any other.
+ * A request that is refused before its body has arrived, such as one that is too large, keeps its
+ * connection until the body is over: a client that is still sending would get a reset instead of
+ * the answer (RFC 9112 section 9.6). What arrives is dropped. The wait ends when nothing comes for
+ * REST_MS, or by requestTimeout. After the body the connection is idle like any other.
  *
- * A request that asks for another protocol (RFC 9110 section 7.8) is answered as without, and as the last of its
- * connection: Node swallows what came right behind it, so that a proxy would take the answer to its next request but one
- * for that to its next.
+ * A request that asks for another protocol (RFC 9110 section 7.8) is answered as without, and as
+ * the last of its connection: Node swallows what came right behind it, so that a proxy would take
+ * the answer to its next request but one for that to its next.
  *
- * A connection of which the caller takes nothing for STALLED_MS, though something waits for it, is closed. Node by itself
- * would wait for connectionTimeout, and once more where a part was taken before.
+ * A connection of which the caller takes nothing for STALLED_MS, though something waits for it, is
+ * closed. Node by itself would wait for connectionTimeout, and once more where a part was taken
+ * before.
  *
- * A request that expects 100 (Continue) is invited to send its body once nothing but the body can have it refused.
+ * A request that expects 100 (Continue) is invited to send its body once nothing but the body can
+ * have it refused.
  *
- * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
+ * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse
+ * it without a body.
  */
 async function connections(
   fastify: FastifyInstance,
@@ -125,7 +141,10 @@ function openFiles(limits: string): number {
   return files === undefined ? Infinity : Number(files)
 }
 
-/** Closes connections whose callers take nothing. The kernel of the caller may have megabytes of it: they count as taken. */
+/**
+ * Closes connections whose callers take nothing. The kernel of the caller may have megabytes of it:
+ * they count as taken.
+ */
 function closeStalled(fastify: FastifyInstance, stalledMs: number, lookMs: number): void {
   const connections = new Map<Socket, { taken: number; since: number }>()
   const timer = setInterval(look, lookMs)
@@ -147,9 +166,10 @@ function closeStalled(fastify: FastifyInstance, stalledMs: number, lookMs: numbe
 }
 
 /**
- * When the service closes, ends the connections without a running request at once and the others after their answer.
- * Node's own closeIdleConnections() leaves those that have not sent a request yet, as browsers open them in advance, and
- * those that become idle later; each would hold the end of the process until its timeout.
+ * When the service closes, ends the connections without a running request at once and the others
+ * after their answer. Node's own closeIdleConnections() leaves those that have not sent a request
+ * yet, as browsers open them in advance, and those that become idle later; each would hold the end
+ * of the process until its timeout.
  */
 function drain(fastify: FastifyInstance): void {
   const connections = new Set<Socket>()
@@ -176,7 +196,8 @@ function drain(fastify: FastifyInstance): void {
     for (const socket of connections) if (responsesOf.get(socket)!.size === 0) socket.destroy()
   })
 
-  // RFC 9112 section 9.6. Not while another request waits behind this one: its answer would be lost.
+  // RFC 9112 section 9.6. Not while another request waits behind this one: its answer would be
+  // lost.
   fastify.addHook('onSend', (request, reply, payload, done) => {
     if (closing && responsesOf.get(request.raw.socket)?.size === 1) {
       reply.header('connection', 'close')

@@ -40,7 +40,10 @@ export interface EditionStore extends Editions {
   staleCache: StaleCache
   /** Whether requests go to the CMS. */
   breaker: Breaker
-  /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
+  /**
+   * Whether somebody has the turn to save an edition, or may still be saving.
+   * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED
+   */
   isBeingSaved(uuid: string): Promise<boolean>
 }
 
@@ -148,7 +151,9 @@ function openCms(fastify: FastifyInstance, config: Config, { refusals, bus }: Ed
   return { http, breaker, jsonapi }
 }
 
-/** Ends the copies and targets of what the CMS refuses to a caller, at this instance and the others. */
+/**
+ * Ends the copies and targets of what the CMS refuses to a caller, at this instance and the others.
+ */
 function forgetRefused(
   { contentModel: model }: Config,
   { refusals, bus }: EditionDeps,
@@ -196,7 +201,10 @@ function openTickets(
   })
 }
 
-/** The mark by which instances with the same account tell each other that it was refused. It gives nothing of the account away. */
+/**
+ * The mark by which instances with the same account tell each other that it was refused. It gives
+ * nothing of the account away.
+ */
 function peersAt(
   bus: Bus,
   { cms: { url, auth } }: Config

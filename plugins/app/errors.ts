@@ -42,11 +42,13 @@ const codeOfStatus: Record<number, FailureCode> = {
 const MEDIA_TYPES = ['application/json', 'text/plain']
 
 /**
- * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
- * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
+ * Answers every failure of the service, whatever its source, in the shape its path has by the
+ * contract: `{ success: false, message, error }` below /api/cloud/data-state, core REST's
+ * `{ message }` and more elsewhere.
  *
- * It logs failures of 500 and above with their cause, except those that one log line covers for all requests. The caller
- * never sees the cause. It does not log the messages of other failures, because they may repeat what the caller sent.
+ * It logs failures of 500 and above with their cause, except those that one log line covers for all
+ * requests. The caller never sees the cause. It does not log the messages of other failures,
+ * because they may repeat what the caller sent.
  */
 async function errors(fastify: FastifyInstance) {
   fastify.decorateRequest('failed')
@@ -71,8 +73,9 @@ export function answer(
     } = request
     request.log.error({ method, route, err: failure }, failure.message)
   }
-  // Fastify closes the connection when a body is not read to its end. A client that is still sending would get a reset instead
-  // of the answer. Without this field Node reads the rest and drops it, within the limits of plugins/app/connections.ts.
+  // Fastify closes the connection when a body is not read to its end. A client that is still
+  // sending would get a reset instead of the answer. Without this field Node reads the rest and
+  // drops it, within the limits of plugins/app/connections.ts.
   if (failure.code === 'TOO_LARGE' || failure.code === 'OVERLOADED') {
     reply.removeHeader('connection')
   }
@@ -93,9 +96,10 @@ export function answer(
 }
 
 /**
- * Fastify's `clientErrorHandler`: refuses bytes that are not an HTTP request, and requests that do not arrive whole. Once its
- * header has arrived a request is answered like any other. Before, the body has the shape of the path, where that can be read, else that of the
- * lock endpoints, which promise theirs in every answer.
+ * Fastify's `clientErrorHandler`: refuses bytes that are not an HTTP request, and requests that do
+ * not arrive whole. Once its header has arrived a request is answered like any other. Before, the
+ * body has the shape of the path, where that can be read, else that of the lock endpoints, which
+ * promise theirs in every answer.
  */
 export function refuse(this: FastifyInstance | void, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -105,7 +109,8 @@ export function refuse(this: FastifyInstance | void, error: ConnectionError, soc
   const failure = connectionFailure(error)
   const reply = this?.newestReplies?.get(socket)
   if (reply && !reply.request.raw.complete) {
-    // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
+    // The hooks of a request whose header and wrong body came together have yet to add what every
+    // answer has.
     setImmediate(() =>
       reply.sent
         ? socket.destroySoon()

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** Resolves when a dependency answers, with a remark if there is one; rejects with an error whose message may be shown to anyone. */
+/**
+ * Resolves when a dependency answers, with a remark if there is one; rejects with an error whose
+ * message may be shown to anyone.
+ */
 export type Probe = () => Promise<string | undefined | void>
 
 declare module 'fastify' {

@@ -17,7 +17,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What editors read of the journal; undefined with JOURNAL_DAYS=0. */
     history: History | undefined
-    /** Asks the CMS who may edit, where callers have credentials there and nothing else asks with them. */
+    /**
+     * Asks the CMS who may edit, where callers have credentials there and nothing else asks with
+     * them.
+     */
     journalAccess: Access | undefined
   }
 }
@@ -47,7 +50,9 @@ export function openJournal(
   })
 }
 
-/** What notes takeovers of the locks of editions. An article is in no edition as far as locks know. */
+/**
+ * What notes takeovers of the locks of editions. An article is in no edition as far as locks know.
+ */
 export function takeoversIn(journal: Journal, { contentModel: model }: Config): TakeoverNotes {
   return {
     concerns: (type) => type === lockType(model.entityType, model),

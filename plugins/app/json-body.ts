@@ -14,7 +14,10 @@ import {
 } from '../../lib/http/body-memory.ts'
 import { watchPace, type LeastPace } from '../../lib/http/pace.ts'
 
-/** How fast a body has to arrive. A phone in a bad place sends 30 kB/s, and may be without a signal for a while. */
+/**
+ * How fast a body has to arrive. A phone in a bad place sends 30 kB/s, and may be without a signal
+ * for a while.
+ */
 const BODY_PACE: LeastPace = {
   graceMs: 10_000,
   bytesPerSecond: 8 * 1024
@@ -47,9 +50,10 @@ interface Reading {
 }
 
 /**
- * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused, since a store would
- * silently put U+FFFD in its place: bytes that are not UTF-8 (RFC 8259 section 8.1) and lone surrogates (section 8.2).
- * An empty body is no body, and a compressed one is refused. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
+ * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused,
+ * since a store would silently put U+FFFD in its place: bytes that are not UTF-8 (RFC 8259 section
+ * 8.1) and lone surrogates (section 8.2). An empty body is no body, and a compressed one is
+ * refused. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
  *
  * Bodies count as they arrive, and have to arrive at a least pace.
  */
@@ -102,7 +106,8 @@ async function jsonBody(
             : error
         )
       }
-      // JSON.stringify escapes lone surrogates and no others (ECMA-262, well-formed JSON.stringify).
+      // JSON.stringify escapes lone surrogates and no others (ECMA-262, well-formed
+      // JSON.stringify).
       if (HAS_SURROGATE_ESCAPE.test(text) && LONE_SURROGATE.test(JSON.stringify(value))) {
         return done(
           new Failure(
@@ -117,8 +122,9 @@ async function jsonBody(
 }
 
 /**
- * Reads a body within its limit, its pace and the memory that there is for all, as Fastify's own `parseAs: 'buffer'` does
- * within its limit alone. The bytes are kept in one piece: as they arrive, each piece of one byte would take 300.
+ * Reads a body within its limit, its pace and the memory that there is for all, as Fastify's own
+ * `parseAs: 'buffer'` does within its limit alone. The bytes are kept in one piece: as they arrive,
+ * each piece of one byte would take 300.
  */
 function readBody(
   { memory, pace: leastPace, responses }: Reading,
@@ -181,7 +187,10 @@ function readBody(
   }
 }
 
-/** The bytes with a chunk behind the first `size` of them; the same memory where the chunk has room in it. */
+/**
+ * The bytes with a chunk behind the first `size` of them; the same memory where the chunk has room
+ * in it.
+ */
 function appended(bytes: Buffer, size: number, chunk: Buffer): Buffer {
   if (size === 0) return chunk
   const room =
@@ -190,7 +199,10 @@ function appended(bytes: Buffer, size: number, chunk: Buffer): Buffer {
   return room
 }
 
-/** Whether a text that Fastify's parser has refused is JSON all the same: it says the same of the names that it does not take. */
+/**
+ * Whether a text that Fastify's parser has refused is JSON all the same: it says the same of the
+ * names that it does not take.
+ */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

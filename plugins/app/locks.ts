@@ -22,8 +22,8 @@ declare module 'fastify' {
 }
 
 /**
- * Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of
- * event streams.
+ * Creates the field locks over the configured table, and tells the instance of them: the probe
+ * `store`, readings, the end of event streams.
  * @param memory what there is for the large lists of all callers
  * @param bus tells other instances of writes
  * @param journal has an entry of each takeover of an edition's lock
@@ -79,7 +79,8 @@ export function openLocks(
     await locks.probe(AbortSignal.timeout(PROBE_MS))
     return skewOf(clock.offset())
   })
-  // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no store.
+  // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no
+  // store.
   fastify.addHook('onListen', async () => {
     clock.start(locks.probe)
     clock.time.ready()?.catch(() => {})

@@ -4,8 +4,8 @@ import { errorAsLogged } from '../../config/fastify.ts'
 import { withoutToken } from '../../lib/auth/bearer.ts'
 
 /**
- * Keeps tokens in the query of an event stream out of a host's log. It logs failures by their texts alone. On Quoin's own
- * instance loggerOptions does this.
+ * Keeps tokens in the query of an event stream out of a host's log. It logs failures by their texts
+ * alone. On Quoin's own instance loggerOptions does this.
  */
 async function logPrivacy(fastify: FastifyInstance) {
   fastify.setChildLoggerFactory((logger, bindings, options) =>

@@ -6,7 +6,9 @@ import { createBacklog, type Backlog } from '../../lib/http/backlog.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The path that Quoin is served below, such as `/quoin`; empty where it is served at the root. */
+    /**
+     * The path that Quoin is served below, such as `/quoin`; empty where it is served at the root.
+     */
     basePath: string
     /** Whether a path with a slash at its end and the path without are one. */
     ignoresTrailingSlash: boolean
@@ -80,7 +82,9 @@ function refuseCorsOf(instance: FastifyInstance): void {
   }
 }
 
-/** The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on. */
+/**
+ * The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on.
+ */
 export function ownPath(
   { basePath }: Partial<Pick<FastifyInstance, 'basePath'>>,
   path: string
@@ -88,7 +92,10 @@ export function ownPath(
   return basePath && path.startsWith(basePath) ? path.slice(basePath.length) : path
 }
 
-/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. Both from where Quoin is mounted on. */
+/**
+ * The pattern of the route, which stands for every spelling of its path; without a route the path
+ * that was sent. Both from where Quoin is mounted on.
+ */
 export function pathOf({ server, routeOptions, url }: FastifyRequest): string {
   const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
   try {

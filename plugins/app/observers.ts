@@ -24,7 +24,10 @@ export interface Answered {
   uid: string | undefined
   /** Milliseconds from the request's header to the end of the answer. */
   ms: number
-  /** Milliseconds spent waiting for the CMS and the store; calls that run beside each other count each. */
+  /**
+   * Milliseconds spent waiting for the CMS and the store; calls that run beside each other count
+   * each.
+   */
   upstreamMs: number
   upstreamCalls: number
 }
@@ -44,18 +47,24 @@ declare module 'fastify' {
     observe: Observe
     /** Called with every request, also with one that gets no further than the router. */
     watch: (request: FastifyRequest, reply: FastifyReply) => void
-    /** The reply to the newest request of each connection, which is the one that still arrives if any does. */
+    /**
+     * The reply to the newest request of each connection, which is the one that still arrives if
+     * any does.
+     */
     newestReplies: WeakMap<Socket, FastifyReply>
   }
   interface FastifyRequest {
-    /** Its calls to the CMS and the store so far, how many of them are still open, and the milliseconds of all: each adds its end less its beginning. */
+    /**
+     * Its calls to the CMS and the store so far, how many of them are still open, and the
+     * milliseconds of all: each adds its end less its beginning.
+     */
     upstream: { calls: number; open: number; ms: number }
   }
 }
 
 /**
- * Tells `fastify.observers` of every request and of every call made for it; the first of them is the log. Gives each answer its
- * X-Request-Id and the security headers.
+ * Tells `fastify.observers` of every request and of every call made for it; the first of them is
+ * the log. Gives each answer its X-Request-Id and the security headers.
  */
 async function observers(fastify: FastifyInstance) {
   const current = new AsyncLocalStorage<FastifyReply>()
@@ -93,7 +102,8 @@ async function observers(fastify: FastifyInstance) {
 
   fastify.decorate('observe', function (call) {
     const reply = current.getStore()
-    // Calls after the answer has begun, such as the polling of an event stream, belong to no request.
+    // Calls after the answer has begun, such as the polling of an event stream, belong to no
+    // request.
     const request = reply?.raw.headersSent ? undefined : reply?.request
     if (request) {
       request.upstream.calls++

@@ -3,12 +3,16 @@ import fp from 'fastify-plugin'
 import { Failure, texts } from '../../lib/errors.ts'
 import { ownPath, pathOf } from './mount.ts'
 
-/** How many header fields a request may have. Of more, Node 24 lets none through, but Node 22 the first 1023 without the rest. */
+/**
+ * How many header fields a request may have. Of more, Node 24 lets none through, but Node 22 the
+ * first 1023 without the rest.
+ */
 const MOST_HEADERS = 1000
 
 /**
- * Refuses a request before any route sees it: for a path or a method that Quoin does not have, with too many header fields,
- * without exactly one Host, or with a query string that is not percent-encoded UTF-8.
+ * Refuses a request before any route sees it: for a path or a method that Quoin does not have, with
+ * too many header fields, without exactly one Host, or with a query string that is not
+ * percent-encoded UTF-8.
  */
 async function requests(fastify: FastifyInstance, { ownsPaths }: { ownsPaths: boolean }) {
   const methodsOf = new Map<string, Set<string>>()
@@ -78,7 +82,10 @@ async function requests(fastify: FastifyInstance, { ownsPaths }: { ownsPaths: bo
 /** A host and its port, if any. Source: RFC 3986 section 3.2.2. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i
 
-/** Versions and transfer codings that Quoin does not have (RFC 9112 sections 2.3 and 6.1). HTTP/2 comes by a server for it. */
+/**
+ * Versions and transfer codings that Quoin does not have (RFC 9112 sections 2.3 and 6.1). HTTP/2
+ * comes by a server for it.
+ */
 function refuseUnknownHttp({
   raw,
   headers: { 'transfer-encoding': coding }
@@ -109,7 +116,10 @@ function refuseUnknownHttp({
 /** Where a request ends cannot be known then. */
 const CLOSE = { connection: 'close' }
 
-/** How often a header field occurs; Node's `headers` has only the first of some. @param fields names and values in turns */
+/**
+ * How often a header field occurs; Node's `headers` has only the first of some.
+ * @param fields names and values in turns
+ */
 function countOf(name: string, fields: string[]): number {
   let count = 0
   for (let index = 0; index < fields.length; index += 2) {

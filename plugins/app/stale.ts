@@ -9,13 +9,16 @@ import { readKey } from '../../lib/drupal/credentials.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Keeps the answers of this route for when the CMS is down. Says whether an answer is one edition, may have several, has
-     * parts of entities by their uuids, or without any id.
+     * Keeps the answers of this route for when the CMS is down. Says whether an answer is one
+     * edition, may have several, has parts of entities by their uuids, or without any id.
      */
     staleCache?: 'edition' | 'list' | 'parts' | 'samples'
   }
   interface FastifyRequest {
-    /** A read whose answer is kept: its key, when the request came, and when its oldest data was read. By the clock of the stale cache. */
+    /**
+     * A read whose answer is kept: its key, when the request came, and when its oldest data was
+     * read. By the clock of the stale cache.
+     */
     cacheable?: { key: string; receivedAt: number; at: number }
   }
 }
@@ -24,8 +27,9 @@ declare module 'fastify' {
 const NOT_THE_CMS = ['CALLER_GONE', 'OVERLOADED']
 
 /**
- * Answers a read with a copy of the last answer to the same caller while the CMS is down. `Age` (RFC 9111 section 5.1) and
- * `Cache-Status` (RFC 9211) mark a copy. When the CMS refuses a read, its copies are dropped.
+ * Answers a read with a copy of the last answer to the same caller while the CMS is down. `Age`
+ * (RFC 9111 section 5.1) and `Cache-Status` (RFC 9211) mark a copy. When the CMS refuses a read,
+ * its copies are dropped.
  */
 async function stale(fastify: FastifyInstance) {
   const { staleCache, age } = fastify.editions

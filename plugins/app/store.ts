@@ -3,7 +3,10 @@ import type { Config } from '../../config/env.ts'
 import { createStore, type Store } from '../../lib/table/client.ts'
 import { SKEWED_MS } from '../../lib/table/clock.ts'
 
-/** Creates the client of the configured table, and tells the instance of it: a reading of its clock, the closing. Answers have the table's time as their `Date`. */
+/**
+ * Creates the client of the configured table, and tells the instance of it: a reading of its clock,
+ * the closing. Answers have the table's time as their `Date`.
+ */
 export function openStore(fastify: FastifyInstance, config: Config): Store {
   const store = createStore({
     ...config.dynamodb,

@@ -22,15 +22,17 @@ const OWN_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const SHOWN_LENGTH = 255
 
 /**
- * With AUTH=none everybody in the network may do everything. This keeps pages of other sites from doing it through the browsers
- * in that network, in two ways.
+ * With AUTH=none everybody in the network may do everything. This keeps pages of other sites from
+ * doing it through the browsers in that network, in two ways.
  *
- * Quoin answers to its own names only. A page can point its name at Quoin's address (DNS rebinding): to the browser both then
- * have the same origin, and the page may read and write everything. It cannot change the name in Host. A request without Host
- * (HTTP/1.0) comes from no browser. Health answers under every name: it tells nothing of anybody, and balancers ask it under
+ * Quoin answers to its own names only. A page can point its name at Quoin's address (DNS
+ * rebinding): to the browser both then have the same origin, and the page may read and write
+ * everything. It cannot change the name in Host. A request without Host (HTTP/1.0) comes from no
+ * browser. Health answers under every name: it tells nothing of anybody, and balancers ask it under
  * names of their own.
  *
- * Quoin refuses a POST that a page of another site may send without a preflight. Routes that take JSON alone refuse it anyway.
+ * Quoin refuses a POST that a page of another site may send without a preflight. Routes that take
+ * JSON alone refuse it anyway.
  */
 async function trustedNetwork(
   fastify: FastifyInstance,
@@ -51,7 +53,8 @@ async function trustedNetwork(
       headers,
       routeOptions: { url = '' }
     } = request
-    // HTTP/2 has it in `:authority`, a request to a proxy in its target. Both come before Host (RFC 9113 section 8.3.1, RFC 9112 section 3.2.2).
+    // HTTP/2 has it in `:authority`, a request to a proxy in its target. Both come before Host (RFC
+    // 9113 section 8.3.1, RFC 9112 section 3.2.2).
     const name = (headers[':authority'] ??
       AUTHORITY.exec(request.raw.url!)?.[1] ??
       headers.host) as string | undefined
@@ -81,7 +84,10 @@ function isOwn(header: string, names: Set<string>): boolean {
   return isIP(name) === 4 || LOOPBACK.test(name) || names.has(name)
 }
 
-/** Names are the same in either case, and with the dot of the root behind them. Source: RFC 1034 section 3.1. */
+/**
+ * Names are the same in either case, and with the dot of the root behind them. Source: RFC 1034
+ * section 3.1.
+ */
 function comparable(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

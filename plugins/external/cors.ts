@@ -4,7 +4,10 @@ import fp from 'fastify-plugin'
 import type { Config } from '../../config/env.ts'
 import { ownPath } from '../app/mount.ts'
 
-/** How long a browser may remember a preflight's answer, in seconds: the longest that Chromium takes. */
+/**
+ * How long a browser may remember a preflight's answer, in seconds: the longest that Chromium
+ * takes.
+ */
 const PREFLIGHT_SECONDS = 7200
 
 /** The pattern of the route, at the root or below a prefix. */
@@ -12,7 +15,10 @@ const PREFLIGHTS = /^\/?\*$/
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What an answer to a page of this origin says, for those that no hook sees; absent without CORS_ORIGINS. */
+    /**
+     * What an answer to a page of this origin says, for those that no hook sees; absent without
+     * CORS_ORIGINS.
+     */
     corsHeaders?: (origin: string | undefined) => Record<string, string>
   }
 }
@@ -54,11 +60,13 @@ const options: FastifyCorsOptions = {
 }
 
 /**
- * Lets pages of the origins in CORS_ORIGINS call from a browser, with credentials. A preflight is answered before
- * anything else looks at the request, since a browser sends it without credentials; failures carry the header fields too,
- * so that a page can read them. To every other origin the service answers as if there were none of this.
+ * Lets pages of the origins in CORS_ORIGINS call from a browser, with credentials. A preflight is
+ * answered before anything else looks at the request, since a browser sends it without credentials;
+ * failures carry the header fields too, so that a page can read them. To every other origin the
+ * service answers as if there were none of this.
  *
- * A preflight is an OPTIONS that has Origin and Access-Control-Request-Method. Source: Fetch, section 3.3.2.
+ * A preflight is an OPTIONS that has Origin and Access-Control-Request-Method. Source: Fetch,
+ * section 3.3.2.
  */
 async function corsByList(
   fastify: FastifyInstance,
@@ -89,7 +97,8 @@ async function corsByList(
     }
   })
 
-  // @fastify/cors brings a route OPTIONS * to hang the preflights on. What else arrives there is answered as without it.
+  // @fastify/cors brings a route OPTIONS * to hang the preflights on. What else arrives there is
+  //   answered as without it.
   fastify.addHook('onRequest', async ({ server, routeOptions: { url = '' } }, reply) => {
     if (PREFLIGHTS.test(ownPath(server, url))) return reply.callNotFound()
   })

@@ -11,12 +11,18 @@ const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 export interface Metric {
   type: 'gauge' | 'counter'
   help: string
-  /** The name of the label, where `read` gives one value for each of its values. These have to be few, and known beforehand. */
+  /**
+   * The name of the label, where `read` gives one value for each of its values. These have to be
+   * few, and known beforehand.
+   */
   label?: string
   read: () => number | Readonly<Record<string, number>>
 }
 
-/** The port is for one or a few programs that ask every few seconds: whoever is slow, or more than that, is no such program. */
+/**
+ * The port is for one or a few programs that ask every few seconds: whoever is slow, or more than
+ * that, is no such program.
+ */
 const SERVER = {
   requestTimeout: 10_000,
   connectionTimeout: 60_000,
@@ -28,12 +34,18 @@ const CONNECTIONS = 100
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What else is shown as metrics, by name; each part adds its own, whether somebody looks or not. */
+    /**
+     * What else is shown as metrics, by name; each part adds its own, whether somebody looks or
+     * not.
+     */
     readings: Map<string, Metric>
   }
 }
 
-/** Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is set. */
+/**
+ * Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is
+ * set.
+ */
 async function metrics(fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
   fastify.decorate('readings', new Map<string, Metric>())
   if (!metrics) return

@@ -18,7 +18,10 @@ import manifest from 'quoin/package.json' with { type: 'json' }
 const EVERYWHERE =
   'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 431 (its header fields are too large), 501 (its transfer coding is not chunked) or 505 (its version of HTTP is neither 1.0 nor 1.1); except below /health also 503 (this service is overloaded; see Retry-After).'
 
-/** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
+/**
+ * What the pages of /docs may load: their own scripts, styles and pictures, and this service to try
+ * things out on.
+ */
 const DOCS_CSP =
   "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
@@ -29,16 +32,19 @@ const DOCUMENTS = ['/docs/json', '/docs/yaml']
 
 const PAGES = ['/docs', '/docs/', '/docs/static/*']
 
-/** Where the documentation begins: at its pages, or at the document where the package of the pages is not installed. */
+/**
+ * Where the documentation begins: at its pages, or at the document where the package of the pages
+ * is not installed.
+ */
 export const docsStart = (): 'docs' | 'docs/json' => (isInstalled(UI) ? 'docs' : 'docs/json')
 
 /** The header fields of an answer that belong to its connection: here is none. */
 const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
 
 /**
- * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few ever
- * look. So it is a Fastify instance of its own, without a server, made at the first request. The package of the pages is
- * optional.
+ * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows
+ * it is large, and few ever look. So it is a Fastify instance of its own, without a server, made at
+ * the first request. The package of the pages is optional.
  */
 async function openapi(fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
@@ -92,7 +98,10 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   }
 }
 
-/** The routes are there to be described alone: a path with dot segments, which inject() resolves, could lead to them past every check. */
+/**
+ * The routes are there to be described alone: a path with dot segments, which inject() resolves,
+ * could lead to them past every check.
+ */
 function answerNotFound(_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }

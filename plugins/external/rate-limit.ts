@@ -11,18 +11,25 @@ import { callerOf, fingerprint } from '../../lib/drupal/credentials.ts'
 import { countsOf, type SharedBus } from '../app/bus.ts'
 import { ownPath } from '../app/mount.ts'
 
-/** For how many callers requests are counted. Beyond that the counts of those longest silent are dropped. */
+/**
+ * For how many callers requests are counted. Beyond that the counts of those longest silent are
+ * dropped.
+ */
 const CALLERS = 50_000
 
 const WINDOW_MS = 60_000
 
-/** How long a request waits for the count of all instances, in milliseconds. After that the count of this one decides. */
+/**
+ * How long a request waits for the count of all instances, in milliseconds. After that the count of
+ * this one decides.
+ */
 const PATIENCE_MS = 100
 
 /**
- * Limits each caller to RATE_LIMIT requests a minute, and answers 429 beyond that. Instances that share a bus count together;
- * otherwise each process counts for itself. The limit stops a caller's runaway script. It does not stop an attacker, who
- * counts as another caller with each new set of credentials, right or wrong.
+ * Limits each caller to RATE_LIMIT requests a minute, and answers 429 beyond that. Instances that
+ * share a bus count together; otherwise each process counts for itself. The limit stops a caller's
+ * runaway script. It does not stop an attacker, who counts as another caller with each new set of
+ * credentials, right or wrong.
  */
 async function rateLimits(
   fastify: FastifyInstance,
@@ -63,8 +70,9 @@ async function rateLimits(
 }
 
 /**
- * Counts requests at the bus and in this instance. The greater number counts; while the bus is away or slow, the instance's
- * own. A store of the plugin, which has one for Redis too, but exports neither that nor its own.
+ * Counts requests at the bus and in this instance. The greater number counts; while the bus is away
+ * or slow, the instance's own. A store of the plugin, which has one for Redis too, but exports
+ * neither that nor its own.
  */
 function sharedCounts(bus: SharedBus, namespace: string): FastifyRateLimitStoreCtor {
   const ownCounts = createOwnCounts()
@@ -121,8 +129,9 @@ function isPlausible(count: Count | undefined): count is Count {
 }
 
 /**
- * Whose limit a request counts towards: the authenticated user's, else that of its credentials, else that of its address
- * as `networkOf` gives it (of IPv6 the /64 network, all of which one caller has).
+ * Whose limit a request counts towards: the authenticated user's, else that of its credentials,
+ * else that of its address as `networkOf` gives it (of IPv6 the /64 network, all of which one
+ * caller has).
  */
 export function callerKey(
   request: FastifyRequest,

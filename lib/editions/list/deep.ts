@@ -44,10 +44,12 @@ export interface DeepOptions<Row> {
 const ROUNDS = 16
 
 /**
- * Finds the place in each source of the row that is at `offset` of all sources together, without reading the rows before it.
- * Ids are one sequence over all sources. So a guess at the id gives a position in each source, and the pages around these
- * positions give a better guess. Evenly mixed sources take three pages each, whatever the offset.
- * @returns undefined where a page has hidden rows, or the ids are spread so unevenly that it takes too long
+ * Finds the place in each source of the row that is at `offset` of all sources together, without
+ * reading the rows before it. Ids are one sequence over all sources. So a guess at the id gives a
+ * position in each source, and the pages around these positions give a better guess. Evenly mixed
+ * sources take three pages each, whatever the offset.
+ * @returns undefined where a page has hidden rows, or the ids are spread so unevenly that it takes
+ *   too long
  */
 export async function findStarts<Row>({
   sources,
@@ -85,7 +87,8 @@ function isStart(place: RowPosition): place is Start {
 }
 
 /**
- * The places of the least id that has no more than `offset` rows before it, as far as the pages show.
+ * The places of the least id that has no more than `offset` rows before it, as far as the pages
+ * show.
  * @param halve guesses the middle of the unknown range, which ends even where proportions mislead
  */
 function placesAt(windowsOfSources: Window[][], offset: number, halve: boolean): RowPosition[] {
@@ -101,7 +104,10 @@ function placesAt(windowsOfSources: Window[][], offset: number, halve: boolean):
   return windowsOfSources.map((windows) => place(windows, low, halve))
 }
 
-/** How many rows of a source have greater ids than this one: counted where a page shows it, else estimated. */
+/**
+ * How many rows of a source have greater ids than this one: counted where a page shows it, else
+ * estimated.
+ */
 function place(windows: Window[], id: number, halve = false): RowPosition {
   const after = windows.findIndex(({ ids }) => !(ids[0]! > id))
   const window = windows.at(after === -1 ? -1 : after - 1)

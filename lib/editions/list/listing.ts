@@ -28,11 +28,14 @@ export interface ListOptions<Row> extends StreamContext<Row> {
   /** Whether the first page is as large as all others, however few rows are asked for. */
   areWhole?: boolean
   /**
-   * Whether no row of a source is hidden up to the one with this id, at this position. Undefined where nobody can tell, and
-   * for all orders but the newest first.
+   * Whether no row of a source is hidden up to the one with this id, at this position. Undefined
+   * where nobody can tell, and for all orders but the newest first.
    */
   nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
-  /** Whether the CMS's count of a source has no hidden rows in it. Without this function no count is used. */
+  /**
+   * Whether the CMS's count of a source has no hidden rows in it. Without this function no count is
+   * used.
+   */
   isOwnCount?: ((source: number, count: number) => Promise<boolean>) | undefined
 }
 
@@ -48,28 +51,31 @@ const RESTARTS = 2
 const DEEP = 250
 
 /**
- * How many rows after the next one of a source are looked at before it is compared with those of others, in an order by
- * `changed`. Half a page: a list of 20 rows takes no request more for it.
+ * How many rows after the next one of a source are looked at before it is compared with those of
+ * others, in an order by `changed`. Half a page: a list of 20 rows takes no request more for it.
  */
 const LOOKAHEAD = 24
 
 /**
- * The rows at `offset` to `offset + limit` of all sources taken as one list in an order: a lazy k-way merge.
+ * The rows at `offset` to `offset + limit` of all sources taken as one list in an order: a lazy
+ * k-way merge.
  *
- * A page is fetched only when its source has nothing left to compare, so at most
- * ceil((offset + limit) / pageMax) + k requests are made for k sources (hidden rows included). The result is exact, whatever
- * rows are hidden. Where rows come and go in the meantime, no row comes twice. To notice a skipped row, each page inside the
- * window begins with the last row of the page before it; else the list starts again, twice at most.
+ * A page is fetched only when its source has nothing left to compare, so at most ceil((offset +
+ * limit) / pageMax) + k requests are made for k sources (hidden rows included). The result is
+ * exact, whatever rows are hidden. Where rows come and go in the meantime, no row comes twice. To
+ * notice a skipped row, each page inside the window begins with the last row of the page before it;
+ * else the list starts again, twice at most.
  *
- * Rows need not show the `changed` by which Drupal has sorted them. So within a source Drupal's order stands, and its next row
- * is compared with those of others by the foremost of it and the next 24, by what they show. This depends on no page, so the
- * list is the same in whatever pages it is read. It takes up to k requests more.
+ * Rows need not show the `changed` by which Drupal has sorted them. So within a source Drupal's
+ * order stands, and its next row is compared with those of others by the foremost of it and the
+ * next 24, by what they show. This depends on no page, so the list is the same in whatever pages it
+ * is read. It takes up to k requests more.
  *
- * Rows before a deep offset are skipped only where none of them is hidden. It is certain which rows these are: in each source
- * the list goes on from a row that was found at the expected position, and the oldest row before it is newer than what
- * follows in any source.
- * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of order, or again and again
- *   none that is new; what a source throws
+ * Rows before a deep offset are skipped only where none of them is hidden. It is certain which rows
+ * these are: in each source the list goes on from a row that was found at the expected position,
+ * and the oldest row before it is newer than what follows in any source.
+ * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of
+ *   order, or again and again none that is new; what a source throws
  */
 export function list<Row>(options: ListOptions<Row>): Promise<Listing<Row>> {
   return listOrRestart(
@@ -78,7 +84,10 @@ export function list<Row>(options: ListOptions<Row>): Promise<Listing<Row>> {
   )
 }
 
-/** A source whose every page has at most as many rows as asked for, in their order; rows without an id are hidden. */
+/**
+ * A source whose every page has at most as many rows as asked for, in their order; rows without an
+ * id are hidden.
+ */
 function checkPages<Row>(source: Source<Row>, options: ListOptions<Row>): Source<Row> {
   const { idOf } = options
   return async (offset, limit, purpose) => {
@@ -94,7 +103,10 @@ function checkPages<Row>(source: Source<Row>, options: ListOptions<Row>): Source
   }
 }
 
-/** Whether a page may have these ids. In an order by `changed` it may have them in any order, each once. */
+/**
+ * Whether a page may have these ids. In an order by `changed` it may have them in any order, each
+ * once.
+ */
 function mayFollow<Row>(ids: number[], { order }: ListOptions<Row>): boolean {
   return order.field === 'id'
     ? ids.every((id, index) => index === 0 || compareIn(order, ids[index - 1]!, id) < 0)
@@ -166,7 +178,9 @@ function startMerge<Row>(
   return { options, streams, taken, isGuarded, position }
 }
 
-/** @throws {Moved} where a row that follows a start is newer than the oldest row before all starts */
+/**
+ * @throws {Moved} where a row that follows a start is newer than the oldest row before all starts
+ */
 async function readFirstPages<Row>(
   { options, streams }: Merge<Row>,
   starts: Start[] | undefined

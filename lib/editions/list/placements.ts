@@ -57,11 +57,14 @@ export function createPlacements(site: Site, resources: Resources) {
 type Placements = Map<string, Map<string, Placement>>
 
 /**
- * Finds which editions hold the rows of a list. Where the caller may filter editions, Drupal looks for the references, which
- * takes one page for each bundle and 50 editions that it finds; where he may filter the published ones alone, the others are
- * read besides. Else the newest editions are read.
- * @returns the editions that hold each row and that the caller may see, the newest first, by the uuid of the row
- * @throws {Failure} PLACED_UNKNOWN where there are more editions than `PLACED_PAGES` pages of a bundle
+ * Finds which editions hold the rows of a list. Where the caller may filter editions, Drupal looks
+ * for the references, which takes one page for each bundle and 50 editions that it finds; where he
+ * may filter the published ones alone, the others are read besides. Else the newest editions are
+ * read.
+ * @returns the editions that hold each row and that the caller may see, the newest first, by the
+ *   uuid of the row
+ * @throws {Failure} PLACED_UNKNOWN where there are more editions than `PLACED_PAGES` pages of a
+ *   bundle
  */
 export async function findPlacements(
   context: PlacementContext,

@@ -19,7 +19,8 @@ export interface ScopeContext {
 
 /**
  * What a list has to read.
- * @param bundle a bundle of editions, an edition type, or the entity type of editions for all of them
+ * @param bundle a bundle of editions, an edition type, or the entity type of editions for all of
+ *   them
  * @param type an edition type
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type
  */
@@ -74,7 +75,10 @@ function unknownType(types: string[]): Failure {
   )
 }
 
-/** Refuses a selection and an order by what the entity type does not have. @throws {Failure} BAD_REQUEST */
+/**
+ * Refuses a selection and an order by what the entity type does not have.
+ * @throws {Failure} BAD_REQUEST
+ */
 export function refuseUnanswerable(
   { q, status, key }: Selection,
   order: ListOrder,
@@ -101,7 +105,10 @@ function unanswerable(parameter: string, lack: string, entityType: string): Fail
   )
 }
 
-/** Whether Drupal has refused to sort by the time of change: there is no such field, or the caller may not see it. */
+/**
+ * Whether Drupal has refused to sort by the time of change: there is no such field, or the caller
+ * may not see it.
+ */
 export function isSortRefusal(failure: Failure, order: ListOrder, model: ContentModel): boolean {
   const path = refusedPath(failure)
   return (

@@ -39,7 +39,10 @@ export interface Search {
   isCertain?: boolean
 }
 
-/** How many more requests than its offset and limit take a list may make for each collection: to skip rows, and to check that none is hidden. */
+/**
+ * How many more requests than its offset and limit take a list may make for each collection: to
+ * skip rows, and to check that none is hidden.
+ */
 const LOOKS = 10
 
 /** What searches work with. */
@@ -72,7 +75,8 @@ interface SearchQuery extends Query {
 }
 
 /**
- * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
+ * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the
+ * entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
  */
 export async function searchEditions(
@@ -142,9 +146,10 @@ async function findAround(
 }
 
 /**
- * The rows of all collections, as one list. Rows that Drupal has filtered are compared again: databases ignore case in keys and
- * accents in titles, and a filter matches every translation of an edition, also one that is not shown. So a caller who may
- * filter gets the same rows as one who may not.
+ * The rows of all collections, as one list. Rows that Drupal has filtered are compared again:
+ * databases ignore case in keys and accents in titles, and a filter matches every translation of an
+ * edition, also one that is not shown. So a caller who may filter gets the same rows as one who may
+ * not.
  */
 function listFrom(
   context: SearchContext,
@@ -183,7 +188,10 @@ function visibilityCheck(
     isAllVisible(visibility, collections[source]!, position, id, caller)
 }
 
-/** The CMS also counts keys that differ only in case, and a part of the rows alone where there are several sources. */
+/**
+ * The CMS also counts keys that differ only in case, and a part of the rows alone where there are
+ * several sources.
+ */
 function countCheck(
   { counts }: SearchContext,
   { collections, caller, selection, isFiltered }: SearchQuery,

@@ -3,8 +3,8 @@ import { attributeOf, type ContentModel } from '../model.ts'
 import type { Selection } from '../translate/query.ts'
 
 /**
- * Whether an edition matches a selection by the values that it shows. Titles are compared without regard to case, keys
- * exactly, whatever the database of the site does.
+ * Whether an edition matches a selection by the values that it shows. Titles are compared without
+ * regard to case, keys exactly, whatever the database of the site does.
  */
 export function matchesSelection(
   { q, status, types = [], key }: Selection,

@@ -30,8 +30,9 @@ export interface Query {
 }
 
 /**
- * Which pages of a collection a list reads. `filtered`: those that Drupal filters. `unpublished`: what is not published, without
- * a filter, `all unpublished` however much of it is hidden. `unfiltered`: all.
+ * Which pages of a collection a list reads. `filtered`: those that Drupal filters. `unpublished`:
+ * what is not published, without a filter, `all unpublished` however much of it is hidden.
+ * `unfiltered`: all.
  */
 export type SourceKind = 'filtered' | 'unpublished' | 'all unpublished' | 'unfiltered'
 
@@ -67,8 +68,8 @@ function rawSource(
 }
 
 /**
- * A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. Without the
- * field that the list is sorted by a bundle still has its rows.
+ * A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the
+ * content model. Without the field that the list is sorted by a bundle still has its rows.
  * @throws {Failure} BAD_REQUEST where Drupal does not sort by that field
  */
 async function orNothing(
@@ -100,8 +101,8 @@ function freeUnwanted(
 }
 
 /**
- * Pages that Drupal filters. A site that has no keys, or does not show them to the caller, refuses to filter by them. Then the
- * search for `q` is in titles only.
+ * Pages that Drupal filters. A site that has no keys, or does not show them to the caller, refuses
+ * to filter by them. Then the search for `q` is in titles only.
  */
 function filteredSource(
   context: SourceContext,

@@ -6,7 +6,10 @@ import type { PagePurpose, Source, Start } from './deep.ts'
 export interface StreamContext<Row> {
   /** What the sources are sorted by. */
   order: ListOrder
-  /** Unique over all sources. NaN where a row has none since the caller may not see it; such a row is left out. */
+  /**
+   * Unique over all sources. NaN where a row has none since the caller may not see it; such a row
+   * is left out.
+   */
   idOf: (row: Row) => number
   /** When a row was changed. Only orders by `changed` ask. */
   changeTimeOf: (row: Row) => number
@@ -31,7 +34,9 @@ export interface Stream<Row> {
   rows: Array<StreamRow<Row>>
   /** Index of the next row to take. */
   head: number
-  /** How many rows after the next one are read before it is compared with those of other streams. */
+  /**
+   * How many rows after the next one are read before it is compared with those of other streams.
+   */
   lookahead: number
   /** How many rows its first page has. */
   firstSize: number
@@ -46,7 +51,10 @@ export interface Stream<Row> {
   taken: ReadonlySet<number>
   /** How many rows of the last page were not visible. */
   hidden: number
-  /** Whether a page had rows that are not visible or not wanted. Then the CMS's count is not the caller's. */
+  /**
+   * Whether a page had rows that are not visible or not wanted. Then the CMS's count is not the
+   * caller's.
+   */
   hides: boolean
   count: number | undefined
 }
@@ -54,7 +62,10 @@ export interface Stream<Row> {
 /** Where the last row that was read has to come again in the next page. */
 export type Overlap = 'first' | 'somewhere'
 
-/** Thrown where rows have moved between two pages, so that a row may have been skipped, or a page has no new row. */
+/**
+ * Thrown where rows have moved between two pages, so that a row may have been skipped, or a page
+ * has no new row.
+ */
 export class Moved extends Error {}
 
 /** The last visible row of a page is not read again if the page has more hidden rows than this. */
@@ -127,7 +138,8 @@ function requireLast<Row>(
   overlap: Overlap
 ): void {
   const index = rows.findIndex((row) => idOf(row) === last)
-  // A row that is changed moves to one end. So one that comes in before the last may be one that was still to come.
+  // A row that is changed moves to one end. So one that comes in before the last may be one that
+  // was still to come.
   const isExact = overlap === 'first' || order.field === 'changed'
   if (index === -1 || (isExact && index > hidden)) throw new Moved()
 }
@@ -173,8 +185,9 @@ function takePage<Row>(
 }
 
 /**
- * Whether a row was not seen before. Its id tells that where rows are sorted by it. What it shows of another field does not:
- * Drupal sorts by the greatest or the least value of all translations, and shows that of one.
+ * Whether a row was not seen before. Its id tells that where rows are sorted by it. What it shows
+ * of another field does not: Drupal sorts by the greatest or the least value of all translations,
+ * and shows that of one.
  * Source: Drupal\Core\Entity\Query\Sql\Query::addSort().
  */
 function isNew<Row>(order: ListOrder, { last, seen }: Stream<Row>, id: number): boolean {
@@ -209,8 +222,8 @@ export function isBuffered<Row>({ rows, head }: Stream<Row>): boolean {
 }
 
 /**
- * What the next row of a stream is compared by: the foremost of it and the rows after it, by what they show. A row does not come
- * later than those that Drupal sorts after it.
+ * What the next row of a stream is compared by: the foremost of it and the rows after it, by what
+ * they show. A row does not come later than those that Drupal sorts after it.
  */
 export function foremostRow<Row>(
   order: ListOrder,

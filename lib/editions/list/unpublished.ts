@@ -19,7 +19,10 @@ import { systemTime, type Time } from '../../time.ts'
 /** How many pages without any row that is shown are read at most, unless certainty is asked for. */
 export const HIDDEN_PAGES = 20
 
-/** For how many callers and collections Quoin remembers that they are shown nothing unpublished, and how long, in milliseconds. */
+/**
+ * For how many callers and collections Quoin remembers that they are shown nothing unpublished, and
+ * how long, in milliseconds.
+ */
 const REMEMBERED = 1000
 const REMEMBERED_MS = 10 * 60_000
 
@@ -33,7 +36,10 @@ export interface UnpublishedOptions<Row> {
   resourceOf: (row: Row) => Resource
   /** Default: the newest first. */
   order?: ListOrder
-  /** Whether all pages are read, however many rows are hidden from the caller; in an ascending order, which ends with what is new, they always are. */
+  /**
+   * Whether all pages are read, however many rows are hidden from the caller; in an ascending
+   * order, which ends with what is new, they always are.
+   */
   isCertain?: boolean
 }
 
@@ -41,7 +47,10 @@ export interface UnpublishedContext {
   model: ContentModel
   warn: (message: string) => void
   time: Time
-  /** When a caller was shown nothing unpublished of a collection at the start of an order, by all three. */
+  /**
+   * When a caller was shown nothing unpublished of a collection at the start of an order, by all
+   * three.
+   */
   hidden: LRUCache<string, number>
   /** The warnings that were given. */
   warnings: Set<string>
@@ -69,10 +78,11 @@ interface Progress {
 }
 
 /**
- * What is not published in a collection as pages in an order, without a filter: for callers whom Drupal lets filter among the
- * published rows. It comes first in a list that is sorted so, and ends where the ids begin anew, if it is sorted by them, or with
- * a page that shows published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
- * these follow each other, what comes after them is not read.
+ * What is not published in a collection as pages in an order, without a filter: for callers whom
+ * Drupal lets filter among the published rows. It comes first in a list that is sorted so, and ends
+ * where the ids begin anew, if it is sorted by them, or with a page that shows published rows
+ * alone. A row whose translation is not published stands among them and shows itself as published;
+ * where 50 of these follow each other, what comes after them is not read.
  */
 export function pagesOfUnpublished<Row>(
   context: UnpublishedContext,

@@ -15,14 +15,15 @@ export interface VisibilityContext {
 }
 
 /**
- * Checks whether a caller may see every edition of a collection down to the one with this id, at this position, without reading
- * all of them. Drupal mentions a hidden row only in the page that it is in. But a filtered list has no row that the caller may
- * not see: hook_jsonapi_entity_filter_access() allows a subset only "if all entities within the subset are viewable". So the
- * check filters by a condition that every edition meets. Where the edition is at the same position then, none before it is
- * hidden.
+ * Checks whether a caller may see every edition of a collection down to the one with this id, at
+ * this position, without reading all of them. Drupal mentions a hidden row only in the page that it
+ * is in. But a filtered list has no row that the caller may not see:
+ * hook_jsonapi_entity_filter_access() allows a subset only "if all entities within the subset are
+ * viewable". So the check filters by a condition that every edition meets. Where the edition is at
+ * the same position then, none before it is hidden.
  *
- * This does not hold where there are translations: a filter also finds an edition that is published only in a language that
- * is not shown.
+ * This does not hold where there are translations: a filter also finds an edition that is published
+ * only in a language that is not shown.
  */
 export async function isAllVisible(
   context: VisibilityContext,
@@ -69,7 +70,10 @@ function firstId(
   })
 }
 
-/** How long Quoin takes it for granted that a collection hides nothing from a caller, while the CMS's count stays the same, in milliseconds. */
+/**
+ * How long Quoin takes it for granted that a collection hides nothing from a caller, while the
+ * CMS's count stays the same, in milliseconds.
+ */
 const REMEMBERED_MS = 60_000
 
 /** For how many callers and collections Quoin remembers this. */
@@ -90,9 +94,10 @@ export function countContext({
 }
 
 /**
- * Checks whether the CMS's count of a list (`meta.count`, which a module adds) has no hidden edition in it: it counts before
- * access is checked. Where a filter that every edition meets has the same count, none is hidden. The limit is the same as
- * above: translations. In a filtered list only translations can be hidden.
+ * Checks whether the CMS's count of a list (`meta.count`, which a module adds) has no hidden
+ * edition in it: it counts before access is checked. Where a filter that every edition meets has
+ * the same count, none is hidden. The limit is the same as above: translations. In a filtered list
+ * only translations can be hidden.
  */
 export async function isOwnCount(
   context: CountContext,
@@ -117,7 +122,10 @@ export async function isOwnCount(
   return true
 }
 
-/** Whether a filter, if there was one, has found anything, hidden or not. Where no edition can be translated the field does not exist (400). */
+/**
+ * Whether a filter, if there was one, has found anything, hidden or not. Where no edition can be
+ * translated the field does not exist (400).
+ */
 function isAny(answer: JsonapiAnswer | undefined): boolean {
   if (!answer) return false
   const {

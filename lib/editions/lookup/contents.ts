@@ -24,7 +24,10 @@ export interface PlacedArticle {
   /** Its integer id and uuid; empty where it is gone. */
   id: string
   uuid: string
-  /** `hidden`: the caller is not shown the article. `unknown`: the caller is not shown whether it is published. */
+  /**
+   * `hidden`: the caller is not shown the article. `unknown`: the caller is not shown whether it is
+   * published.
+   */
   state: 'published' | 'unpublished' | 'unknown' | 'hidden' | 'gone'
 }
 
@@ -35,7 +38,9 @@ export interface Contents {
 
 /** What the look-up of an edition's articles works with. */
 interface ContentsContext extends Pick<Site, 'cms' | 'catalog' | 'model'> {
-  /** The attribute of an entity type that says whether an entity is published; null where none does. */
+  /**
+   * The attribute of an entity type that says whether an entity is published; null where none does.
+   */
   publishedKeyOf: ReturnType<typeof publishedKeys>
 }
 
@@ -53,7 +58,10 @@ interface ContentsQuestion {
   version: Parameters
 }
 
-/** @returns a function that reads an edition together with the state of its articles (`readContents`) */
+/**
+ * @returns a function that reads an edition together with the state of its articles
+ *   (`readContents`)
+ */
 export function createContents({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>) {
   const context = { cms, catalog, model, publishedKeyOf: publishedKeys(model) }
   return (edition: Resource, caller: Caller, version?: Parameters): Promise<Contents> =>
@@ -61,8 +69,8 @@ export function createContents({ cms, catalog, model }: Pick<Site, 'cms' | 'cata
 }
 
 /**
- * Reads an edition together with the state of its articles, in one request that began after this was
- * called.
+ * Reads an edition together with the state of its articles, in one request that began after this
+ * was called.
  * @param edition as it was read before
  * @param version a query that names the version to read; Drupal's default version without it
  * @throws {Failure} as the CMS refuses; CMS_INVALID_RESPONSE
@@ -155,7 +163,10 @@ function articlesOf(
   )
 }
 
-/** Drupal gives a status as a boolean. Whatever else stands there does not tell that the article is published. */
+/**
+ * Drupal gives a status as a boolean. Whatever else stands there does not tell that the article is
+ * published.
+ */
 function stateOf(
   article: Resource | undefined,
   publishedKey: string | null

@@ -2,12 +2,14 @@ import { PAGE_MAX, type Page } from '../translate/query.ts'
 import { disorder } from '../translate/verify.ts'
 
 /**
- * Finds a row by its integer id in a collection that is ordered by descending id and cannot be filtered. A binary search of
- * about log2(rows / page) requests. Ids are unique integers, so at most `first - id` rows come before the row.
+ * Finds a row by its integer id in a collection that is ordered by descending id and cannot be
+ * filtered. A binary search of about log2(rows / page) requests. Ids are unique integers, so at
+ * most `first - id` rows come before the row.
  * @param page reads the rows at an offset, `PAGE_MAX` at most, without hidden ones
  * @param idOf NaN where a row has no id, since the caller may not see it
  * @returns undefined where the row does not exist, or is not visible
- * @throws {Failure} CMS_INVALID_RESPONSE where a page has no older row than the pages before it; what `page` throws
+ * @throws {Failure} CMS_INVALID_RESPONSE where a page has no older row than the pages before it;
+ *   what `page` throws
  */
 export async function findById<Row>(
   id: number,

@@ -67,7 +67,10 @@ export async function findEdition(
   return isByUuid ? findByUuid(context, question) : findByInteger(context, question)
 }
 
-/** Drupal does not compare the bundle in the path with the edition's own, so one collection serves for all. */
+/**
+ * Drupal does not compare the bundle in the path with the edition's own, so one collection serves
+ * for all.
+ */
 async function findByUuid(
   { resources, noun }: FinderContext,
   { collections, id: uuid, caller, purpose }: FinderQuestion

@@ -15,8 +15,8 @@ const NAMES_SHARE = 2 / 3
 const COMMA = 3
 
 /**
- * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together from the target's path
- * alias or file URI, which come along by `include` with sparse fields.
+ * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together
+ * from the target's path alias or file URI, which come along by `include` with sparse fields.
  */
 export interface Include {
   /** Public names of the relationships whose targets have urls. */
@@ -29,11 +29,14 @@ export interface Include {
 }
 
 /**
- * What to include for the urls of an edition's references; nothing as long as its fields are unknown.
- * @param collections the collections of the CMS: a field may refer to other bundles than any document has shown
- * @param room for `include` and the sparse fields, in bytes of the URL. What does not fit is left out: a relationship is not
- *   included, a resource type is included with all its fields
- * @param isWanted picks relationships by their public names and the entity types of their targets; default all
+ * What to include for the urls of an edition's references; nothing as long as its fields are
+ * unknown.
+ * @param collections the collections of the CMS: a field may refer to other bundles than any
+ *   document has shown
+ * @param room for `include` and the sparse fields, in bytes of the URL. What does not fit is left
+ *   out: a relationship is not included, a resource type is included with all its fields
+ * @param isWanted picks relationships by their public names and the entity types of their targets;
+ *   default all
  */
 export function includeOf(
   shape: Shape | undefined,
@@ -130,7 +133,10 @@ export function includeFor(
   return include
 }
 
-/** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */
+/**
+ * Whether a request has included all that an edition refers to, as far as it has a url and Drupal
+ * includes it.
+ */
 export function covers(
   { relationships, excluded }: Include,
   resource: Resource,

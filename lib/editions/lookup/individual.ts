@@ -21,7 +21,10 @@ interface IndividualQuestion {
   purpose: Purpose
 }
 
-/** For how many rows of a list Quoin asks for the newest revision, where Drupal shows an earlier one. */
+/**
+ * For how many rows of a list Quoin asks for the newest revision, where Drupal shows an earlier
+ * one.
+ */
 const OUTDATED_MAX = 10
 
 /** Reads the edition of a collection with this uuid or integer id, in its newest revision. */
@@ -60,7 +63,9 @@ async function newestRevision(
   return edition
 }
 
-/** The newest revisions of a list's rows. Asks for up to ten, where Drupal has shown an earlier one. */
+/**
+ * The newest revisions of a list's rows. Asks for up to ten, where Drupal has shown an earlier one.
+ */
 export async function newestRevisions(
   context: ResourceContext,
   rows: LoadedEdition[],
@@ -89,8 +94,8 @@ export async function collectionOf(
 }
 
 /**
- * Reads an edition in the revision that Drupal shows. A caller who may see no more than the label of
- * an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject.
+ * Reads an edition in the revision that Drupal shows. A caller who may see no more than the label
+ * of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject.
  * @param version a query that names another revision
  */
 async function askIndividual(

@@ -26,7 +26,10 @@ import {
   type Looks
 } from './looks.ts'
 
-/** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
+/**
+ * What a page shows of the targets of references, by uuid, without those that the caller may not
+ * see.
+ */
 export interface Labels extends Looks {
   labels: Record<string, string>
   /** Whether it is published, of what can be. */
@@ -37,7 +40,10 @@ export interface Labels extends Looks {
 interface LabelsContext extends Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'> {
   load: Load
   memory: LookMemory
-  /** The attribute of a resource type that says whether an entity is published; null where none does. */
+  /**
+   * The attribute of a resource type that says whether an entity is published; null where none
+   * does.
+   */
   publishedKeyIn(resourceType: string): string | null
 }
 
@@ -50,7 +56,9 @@ interface LabelsQuestion {
   caller: Caller
 }
 
-/** @returns a function that reads the labels of an edition by its integer id or uuid (`readLabels`) */
+/**
+ * @returns a function that reads the labels of an edition by its integer id or uuid (`readLabels`)
+ */
 export function createLabels(
   { cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>,
   load: Load,

@@ -77,9 +77,9 @@ async function learnTargets(
 }
 
 /**
- * Asks for the originals of targets that were shown in a translation, since core REST gives the urls
- * of originals: in one language after the other. Where none shows the original, the url stays that
- * of the translation.
+ * Asks for the originals of targets that were shown in a translation, since core REST gives the
+ * urls of originals: in one language after the other. Where none shows the original, the url stays
+ * that of the translation.
  */
 export async function learnOriginals(
   context: ResourceContext,

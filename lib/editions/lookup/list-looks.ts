@@ -43,7 +43,10 @@ interface LooksRequest {
   caller: Caller
 }
 
-/** @returns a function that reads the images and sections of at most `LOOKS_MAX` rows (`readListLooks`) */
+/**
+ * @returns a function that reads the images and sections of at most `LOOKS_MAX` rows
+ *   (`readListLooks`)
+ */
 export function createListLooks(
   { cms, catalog, noun, origin }: Pick<Site, 'cms' | 'catalog' | 'noun' | 'origin'>,
   { image, section }: List
@@ -62,7 +65,8 @@ export function createListLooks(
 
 /**
  * Reads the images and sections of rows of a list: one request for each bundle of the list, and one
- * for each row that a filter does not find. Drupal lets few callers filter for what is not published.
+ * for each row that a filter does not find. Drupal lets few callers filter for what is not
+ * published.
  * @param uuids of at most `LOOKS_MAX` rows
  * @throws {Failure} as the CMS refuses; CMS_INVALID_RESPONSE
  */
@@ -116,7 +120,10 @@ async function readRows(
   return answer.document
 }
 
-/** Reads one row. Drupal does not compare the bundle in the path with the row's own, so any collection serves. */
+/**
+ * Reads one row. Drupal does not compare the bundle in the path with the row's own, so any
+ * collection serves.
+ */
 async function readRow(
   context: ListLooksContext,
   collections: Collection[],

@@ -11,17 +11,25 @@ const SECTION_MAX = 255
 /** The attribute of files with their address. */
 export const URI = 'uri'
 
-/** The attributes with the label of a reference's target: of nodes, of media and terms, of users. */
+/**
+ * The attributes with the label of a reference's target: of nodes, of media and terms, of users.
+ */
 export const LABELS = ['title', 'name', 'display_name']
 
-/** How many refused paths are remembered, and for how long, in milliseconds: a site may get the field. */
+/**
+ * How many refused paths are remembered, and for how long, in milliseconds: a site may get the
+ * field.
+ */
 const REFUSED_MAX = 100
 const REFUSED_MS = 600_000
 
 /** Of how many resource types of images and sections the fields are named. */
 const REACHED_MAX = 20
 
-/** What a page shows of articles besides their labels, by their uuids, as far as the content model names it and the caller may see it. */
+/**
+ * What a page shows of articles besides their labels, by their uuids, as far as the content model
+ * names it and the caller may see it.
+ */
 export interface Looks {
   /** Urls, all of the CMS's own origin. */
   images: Record<string, string>
@@ -34,7 +42,10 @@ export interface Look {
   section: string | undefined
 }
 
-/** Where the entities of a resource type have their image and section: those of the first list that names them. */
+/**
+ * Where the entities of a resource type have their image and section: those of the first list that
+ * names them.
+ */
 export function lookOf(model: ContentModel, resourceType: string): Look {
   const { entityType, bundle } = splitType(model, resourceType)
   const lists = Object.values(model.lists).filter(
@@ -117,7 +128,10 @@ export function looksIn(
   }
 }
 
-/** The url of a file, if the page may load it: its Content-Security-Policy allows the CMS's origin alone. */
+/**
+ * The url of a file, if the page may load it: its Content-Security-Policy allows the CMS's origin
+ * alone.
+ */
 function urlOf({ attributes: { [URI]: uri } = {} }: Resource, origin: string): string | undefined {
   const url = isObject(uri) && typeof uri.url === 'string' ? URL.parse(uri.url, origin) : null
   // `blob:` has the origin of what follows it.

@@ -12,10 +12,16 @@ export interface ReferenceContext extends Pick<Site, 'cms' | 'catalog' | 'filter
   scans: LRUCache<string, true>
 }
 
-/** How many references Quoin remembers. They change only when their entity is deleted, or the site is set back. */
+/**
+ * How many references Quoin remembers. They change only when their entity is deleted, or the site
+ * is set back.
+ */
 const REMEMBERED = 50_000
 
-/** For how many fields and callers Quoin remembers that it has read them, and how long, in milliseconds. */
+/**
+ * For how many fields and callers Quoin remembers that it has read them, and how long, in
+ * milliseconds.
+ */
 const SCANS = 1000
 const SCANNED_MS = 60_000
 

@@ -17,7 +17,10 @@ interface EntityLookup {
   caller: Caller
 }
 
-/** How many pages it takes to find an id in an ordered collection of some ten thousand (find-by-id.ts). */
+/**
+ * How many pages it takes to find an id in an ordered collection of some ten thousand
+ * (find-by-id.ts).
+ */
 const LOOKS = 16
 
 /** What an integer id looks like. */
@@ -50,7 +53,10 @@ export async function lookUpInCollections(
   )
 }
 
-/** The attribute with the integer id: as the content model names it, else the first internal attribute of any document. */
+/**
+ * The attribute with the integer id: as the content model names it, else the first internal
+ * attribute of any document.
+ */
 async function idAttributeOf(
   { cms, model, idAttributes }: ReferenceContext,
   entityType: string,
@@ -114,7 +120,9 @@ async function lookUpBatch(
   }
 }
 
-/** Whether nobody asked for an id. For ids that are not integers a database may find similar ones. */
+/**
+ * Whether nobody asked for an id. For ids that are not integers a database may find similar ones.
+ */
 function isOther(id: string, ids: string[]): boolean {
   return (
     INTEGER.test(id) && ids.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))

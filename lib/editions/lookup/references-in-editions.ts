@@ -12,8 +12,8 @@ import { referenceKey, type ReferenceContext } from './reference-context.ts'
 const SCANNED = 20
 
 /**
- * Looks for references in other editions, whose identifiers have the uuid even of an entity that the
- * caller may not see. Whether this caller may refer to it is then Drupal's decision.
+ * Looks for references in other editions, whose identifiers have the uuid even of an entity that
+ * the caller may not see. Whether this caller may refer to it is then Drupal's decision.
  */
 export async function lookUpInEditions(
   context: ReferenceContext,

@@ -20,8 +20,8 @@ export interface References {
    * Looks up all references of a body that have only an integer id, in batches.
    * @param current the edition as it is, for an update: its own references need no look-up
    * @returns what translate/write.ts resolves references with
-   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint);
-   *   BAD_REQUEST where there are too many to look up.
+   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist
+   *   (ValidReferenceConstraint); BAD_REQUEST where there are too many to look up.
    */
   resolver(references: UnresolvedReference[], caller: Caller, current?: Resource): Promise<Resolve>
   /**
@@ -37,7 +37,10 @@ export interface References {
   forget(uuid: string): boolean
 }
 
-/** The longest id, or name of a config entity (Drupal\Core\Config\Entity\ConfigEntityStorage). Nothing longer goes into a URL. */
+/**
+ * The longest id, or name of a config entity (Drupal\Core\Config\Entity\ConfigEntityStorage).
+ * Nothing longer goes into a URL.
+ */
 const ID_MAX = 166
 
 /** How many references of one body Quoin looks up. More would hold up all other requests. */
@@ -83,7 +86,10 @@ function typeOf(entityType: string, collections: Collection[]): string {
   return collection?.resourceType ?? `${entityType}--${entityType}`
 }
 
-/** Looks references up. @returns the uuid of each, undefined for one that does not exist or is not shown to the caller */
+/**
+ * Looks references up.
+ * @returns the uuid of each, undefined for one that does not exist or is not shown to the caller
+ */
 export async function uuidsOf(
   context: ReferenceContext,
   lookups: UnresolvedReference[],
@@ -180,8 +186,10 @@ function tooMany(count: number): Failure {
 }
 
 /**
- * Many users refer to config entities that they may not see. Only a lookup by uuid shows whether such an entity exists.
- * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint.
+ * Many users refer to config entities that they may not see. Only a lookup by uuid shows whether
+ * such an entity exists.
+ * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint,
+ * PrimitiveTypeConstraint.
  */
 function violationsOf({ field, delta, entityType, id, isNamed }: UnresolvedReference): Violation[] {
   const path = `${field}.${delta}.target_id`

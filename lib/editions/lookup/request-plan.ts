@@ -41,9 +41,9 @@ export function isBare({ purpose }: ResourceQuestion): boolean {
 }
 
 /**
- * Plans to include all targets that the caller has not been shown yet. Users are left out as soon as
- * anything is known: Drupal caches no answer that includes them. For the same reason a page that was
- * read before includes nothing.
+ * Plans to include all targets that the caller has not been shown yet. Users are left out as soon
+ * as anything is known: Drupal caches no answer that includes them. For the same reason a page that
+ * was read before includes nothing.
  */
 export async function planRequest(
   context: ResourceContext,
@@ -69,7 +69,9 @@ function scopeBeside({ targets }: KnownTargets): Scope {
   return targets.size === 0 ? 'all' : 'all but users'
 }
 
-/** The query that names the latest version of editions of a type; empty for one without revisions. */
+/**
+ * The query that names the latest version of editions of a type; empty for one without revisions.
+ */
 export function latestVersion(
   { shapes, model }: ResourceContext,
   resourceType: string

@@ -5,9 +5,9 @@ import { createRoom, type Room } from './room.ts'
 
 /**
  * What an edition is read for: `bare` without the urls of its references, which Drupal answers
- * sooner; `anew` the same, and not by a read that began before; `latest` the same again, by the name
- * of its latest version where the type has revisions. Drupal caches what it shows by that name apart,
- * so no other reader leaves an earlier state there (site/revisions.ts).
+ * sooner; `anew` the same, and not by a read that began before; `latest` the same again, by the
+ * name of its latest version where the type has revisions. Drupal caches what it shows by that name
+ * apart, so no other reader leaves an earlier state there (site/revisions.ts).
  */
 export type Purpose = 'edition' | 'bare' | 'anew' | 'latest'
 

@@ -13,14 +13,15 @@ import { sendResource, type SendResult } from './send.ts'
 
 export interface Resources {
   /**
-   * The query that names the latest version of editions of a type; empty for one without revisions, of which Drupal refuses
-   * any. Only for reads within a turn: one that ends after a save would leave the state before it in Drupal's cache.
+   * The query that names the latest version of editions of a type; empty for one without revisions,
+   * of which Drupal refuses any. Only for reads within a turn: one that ends after a save would
+   * leave the state before it in Drupal's cache.
    */
   latestVersion(resourceType: string): Parameters
   /**
    * The edition of a collection with this uuid or integer id; undefined where there is none.
-   * @throws {Failure} CMS_UNAUTHORIZED, CMS_FORBIDDEN; CMS_INVALID_RESPONSE where the CMS answers with another edition;
-   *   and all other failures of the CMS
+   * @throws {Failure} CMS_UNAUTHORIZED, CMS_FORBIDDEN; CMS_INVALID_RESPONSE where the CMS answers
+   *   with another edition; and all other failures of the CMS
    */
   individual(
     collection: Collection,
@@ -28,9 +29,15 @@ export interface Resources {
     caller: Caller,
     purpose: Purpose
   ): Promise<LoadedEdition | undefined>
-  /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
+  /**
+   * One page of a collection: its rows, whether there are more, and how many in all where the CMS
+   * counts.
+   */
   page(collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>>
-  /** The newest revisions of a list's rows. Asks for up to ten, where Drupal has shown an earlier one. */
+  /**
+   * The newest revisions of a list's rows. Asks for up to ten, where Drupal has shown an earlier
+   * one.
+   */
   newest(rows: LoadedEdition[], caller: Caller): Promise<LoadedEdition[]>
   /** The same as `page` with no more than some attributes of each row. */
   sparsePage(
@@ -40,8 +47,8 @@ export interface Resources {
     caller: Caller
   ): Promise<Page<LoadedEdition>>
   /**
-   * The fields of a resource type, as far as documents show them. Reads a document where there was none before, and one more
-   * for each relationship whose target type is still missing.
+   * The fields of a resource type, as far as documents show them. Reads a document where there was
+   * none before, and one more for each relationship whose target type is still missing.
    * @param incomplete picks these relationships
    */
   shape(

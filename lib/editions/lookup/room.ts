@@ -2,8 +2,9 @@ import type { Parameters } from '../translate/query.ts'
 import { systemTime } from '../../time.ts'
 
 /**
- * The longest path and query that Quoin sends, in bytes. Apache takes a request line of 8190 (LimitRequestLine), nginx one of
- * 8 KiB. The method, the path of the site and the version of HTTP take some of it too.
+ * The longest path and query that Quoin sends, in bytes. Apache takes a request line of 8190
+ * (LimitRequestLine), nginx one of 8 KiB. The method, the path of the site and the version of HTTP
+ * take some of it too.
  */
 const LONGEST = 7500
 
@@ -48,8 +49,8 @@ export function createRoom(time = systemTime): Room {
 }
 
 /**
- * Whether a URL was too long for the CMS, or for what is before it. Some proxies say 400 then, as a page; of a write that
- * does not say that nothing was saved.
+ * Whether a URL was too long for the CMS, or for what is before it. Some proxies say 400 then, as a
+ * page; of a write that does not say that nothing was saved.
  * @param outcome an answer, or the failure that it became
  */
 export function isTooLong(

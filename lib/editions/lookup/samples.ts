@@ -23,8 +23,9 @@ export interface SamplesDeps {
 }
 
 /**
- * What the empty fields of an edition hold in the newest 20 others of its bundle. JSON:API does not tell an editor what kind
- * of value a field takes. Of each field there are the items of the edition with most of them, three at most; long texts are cut.
+ * What the empty fields of an edition hold in the newest 20 others of its bundle. JSON:API does not
+ * tell an editor what kind of value a field takes. Of each field there are the items of the edition
+ * with most of them, three at most; long texts are cut.
  */
 export function createSamples({ model, load, newest, jsonOf }: SamplesDeps) {
   /**

@@ -14,8 +14,9 @@ const PLACES = ['before', 'after', 'at'] as const
 
 /**
  * Checks what a schema cannot say of operations.
- * @throws {Failure} BAD_REQUEST for an article without a handle, for a place too many or too few, and for inserts of which
- *   some have a uuid and some have not, since nobody could tell whether two of them are the same article
+ * @throws {Failure} BAD_REQUEST for an article without a handle, for a place too many or too few,
+ *   and for inserts of which some have a uuid and some have not, since nobody could tell whether
+ *   two of them are the same article
  */
 export function checkOperations(operations: OrderOperation[]): void {
   operations.forEach((operation, index) => {
@@ -48,8 +49,9 @@ export function checkOperations(operations: OrderOperation[]): void {
 export type Uuids = ReadonlyMap<string, string>
 
 /**
- * The uuids of all articles that operations may mean. Where one names an article by its id that another may insert by its uuid,
- * or the other way round, only the CMS knows whether they are the same.
+ * The uuids of all articles that operations may mean. Where one names an article by its id that
+ * another may insert by its uuid, or the other way round, only the CMS knows whether they are the
+ * same.
  * @param lookUp finds uuids in the CMS, by the names of the articles
  */
 export async function uuidsFor(
@@ -99,7 +101,8 @@ function articlesOf({ article, before, after }: OrderOperation): ArticleRef[] {
 
 /**
  * Applies operations to a running order, one after the other: all of them, or none.
- * @throws {Failure} ORDER_CONFLICT, with the present `order`, where a neighbour or an article to move is not in it
+ * @throws {Failure} ORDER_CONFLICT, with the present `order`, where a neighbour or an article to
+ *   move is not in it
  */
 export function rearrange(
   order: FieldItem[],

@@ -15,18 +15,28 @@ export interface Intent {
 export interface Attempt {
   /** Of the edition that a create makes, where the body gives none. */
   uuid: string
-  /** What an earlier attempt was about to do, and may have done. Undefined once this attempt has noted its own intent. */
+  /**
+   * What an earlier attempt was about to do, and may have done. Undefined once this attempt has
+   * noted its own intent.
+   */
   readonly earlier: Intent | undefined
   /**
    * Notes the save that is about to be sent.
-   * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt has begun since; STORE_UNAVAILABLE, STORE_FAILED
+   * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt has begun since;
+   *   STORE_UNAVAILABLE, STORE_FAILED
    */
   intend(intent: Intent): Promise<void>
-  /** Called before something is sent. @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt may have begun */
+  /**
+   * Called before something is sent.
+   * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt may have begun
+   */
   confirm(): void
 }
 
-/** The failure of a request whose earlier attempt may have saved: the edition is neither as it was before, nor as it would be after. */
+/**
+ * The failure of a request whose earlier attempt may have saved: the edition is neither as it was
+ * before, nor as it would be after.
+ */
 export function outcomeUnknown(): Failure {
   return new Failure('OUTCOME_UNKNOWN', texts.outcomeUnknown)
 }

@@ -18,11 +18,13 @@ const unknownOutcomes = new WeakSet<Failure>()
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'NOT_SENT']
 
 /**
- * Writes an edition. Where the answer leaves open whether it was saved (Drupal may answer 500 after saving), reads the edition
- * instead of writing it again.
- * @param look reads the saved edition; undefined if nothing was saved. Throws CONFLICT if another edition has the uuid
+ * Writes an edition. Where the answer leaves open whether it was saved (Drupal may answer 500 after
+ * saving), reads the edition instead of writing it again.
+ * @param look reads the saved edition; undefined if nothing was saved. Throws CONFLICT if another
+ *   edition has the uuid
  * @param warn called where the answer was wrong
- * @throws {Failure} the one of the write, with the outcome in its message, and the uuid in `details` and `Location`
+ * @throws {Failure} the one of the write, with the outcome in its message, and the uuid in
+ *   `details` and `Location`
  */
 export async function confirmWrite<T>(
   uuid: string,
@@ -82,15 +84,19 @@ function isUnfinished(failure: Failure): boolean {
 }
 
 /**
- * Whether a gateway gave up waiting (504), or lost the CMS half-way (503, by Apache and Varnish). Like our own deadline, such
- * an answer does not tell the outcome. Drupal's own 503 is JSON, and comes before it does anything.
+ * Whether a gateway gave up waiting (504), or lost the CMS half-way (503, by Apache and Varnish).
+ * Like our own deadline, such an answer does not tell the outcome. Drupal's own 503 is JSON, and
+ * comes before it does anything.
  */
 function isGateways({ cause }: Failure): boolean {
   const { status, isDrupals } = (cause ?? {}) as { status?: number; isDrupals?: boolean }
   return status === 504 || (status === 503 && isDrupals === false)
 }
 
-/** The result of a look that failed: a conflict where another edition has the uuid, else nothing is known. */
+/**
+ * The result of a look that failed: a conflict where another edition has the uuid, else nothing is
+ * known.
+ */
 export function unlessConflict(error: unknown): 'unknown' {
   if (
     error instanceof Failure &&
@@ -115,7 +121,10 @@ function withOutcome(
   })
 }
 
-/** The places in a failure that have the edition's uuid, for the caller to read it, or to repeat a create. */
+/**
+ * The places in a failure that have the edition's uuid, for the caller to read it, or to repeat a
+ * create.
+ */
 export function editionAddress(uuid: string): {
   details: { uuid: string }
   headers: { location: string }

@@ -10,14 +10,20 @@ export interface Author {
   name?: string | undefined
 }
 
-/** A save that is decided and not sent yet. Values are as the caller is shown them, and as the caller sends them. */
+/**
+ * A save that is decided and not sent yet. Values are as the caller is shown them, and as the
+ * caller sends them.
+ */
 export interface Save {
   kind: SaveKind
   uuid: string
   by: Author
   /** The edition as it is, and its entity tag without urls; undefined of a create. */
   before: { edition: EditionJson; etag: string } | undefined
-  /** The fields that change. `before` is undefined of a create, and where the caller is not shown the field. */
+  /**
+   * The fields that change. `before` is undefined of a create, and where the caller is not shown
+   * the field.
+   */
   fields: Record<string, { before: FieldItem[] | undefined; after: FieldItem[] }>
   /** Whether the save has its turn among all instances, by a ticket. A create has no turn. */
   isShared: boolean
@@ -43,7 +49,10 @@ export function fieldChanges(body: EditionJson, edition?: EditionJson): Save['fi
   )
 }
 
-/** Makes a save between what its recorder does before and after it. @throws what the recorder throws before; what `work` throws */
+/**
+ * Makes a save between what its recorder does before and after it.
+ * @throws what the recorder throws before; what `work` throws
+ */
 export async function recordSave<T>(
   recorder: Recorder | undefined,
   save: Save,

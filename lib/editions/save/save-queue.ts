@@ -21,7 +21,10 @@ export interface Turns {
   take(uuid: string, since: number, signal?: Signal): Promise<Turn>
 }
 
-/** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
+/**
+ * A change before it is saved: the edition as it is, the names of the fields, and who makes it if
+ * that is known.
+ */
 export interface ProposedChange {
   edition: EditionJson
   fields: string[]
@@ -34,11 +37,20 @@ export interface Turn {
   isShared: boolean
   /** Whether the edition may have been saved since it was looked at. */
   isOutdated: boolean
-  /** Called last before an update is sent, where others may be in its way. @throws what the update is to be answered with */
+  /**
+   * Called last before an update is sent, where others may be in its way.
+   * @throws what the update is to be answered with
+   */
   permit?(change: ProposedChange): Promise<void>
-  /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
+  /**
+   * Called before something is sent.
+   * @throws {Failure} EDITION_BUSY where the turn may be another's by now
+   */
   confirm(): void
-  /** Gives the turn to the next. @param isSettled false where the CMS may still be at work on the save */
+  /**
+   * Gives the turn to the next.
+   * @param isSettled false where the CMS may still be at work on the save
+   */
   end(isSettled: boolean): Promise<void>
 }
 
@@ -60,7 +72,10 @@ export interface SaveQueueOptions {
   later?: Later
 }
 
-/** Does the saves of one edition one after the other: those of this instance by a queue, those of all instances by turns. */
+/**
+ * Does the saves of one edition one after the other: those of this instance by a queue, those of
+ * all instances by turns.
+ */
 export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = {}): SaveQueue {
   const mutex = createKeyedMutex({
     waitersMax: WAITING_MAX,

@@ -30,17 +30,27 @@ export interface Catalog {
   /** Every collection of the CMS. */
   all(caller: Caller): Promise<Collection[]>
   /**
-   * The collections of editions, one per bundle, in the order of the content model or else of the CMS.
+   * The collections of editions, one per bundle, in the order of the content model or else of the
+   * CMS.
    * @throws {Failure} CMS_INVALID_RESPONSE when there is none.
    */
   editions(caller: Caller): Promise<Collection[]>
   /** The bundles of editions with their labels, as far as the caller may see them. */
   bundles(caller: Caller): Promise<Named[]>
-  /** The edition types: the allowed values of the list field, or the bundles where the model names no such field. */
+  /**
+   * The edition types: the allowed values of the list field, or the bundles where the model names
+   * no such field.
+   */
   editionTypes(caller: Caller): Promise<Named[]>
-  /** Whom the CMS takes the caller for: a user's uuid, null for nobody, undefined where it does not say. */
+  /**
+   * Whom the CMS takes the caller for: a user's uuid, null for nobody, undefined where it does not
+   * say.
+   */
   me(caller: Caller): Promise<string | null | undefined>
-  /** How long ago Quoin asked for the oldest answer that it still uses for this caller, in milliseconds. */
+  /**
+   * How long ago Quoin asked for the oldest answer that it still uses for this caller, in
+   * milliseconds.
+   */
   age(caller: Caller): number
 }
 
@@ -62,8 +72,8 @@ interface Welcome {
 const REMEMBERED_MS = 60_000
 
 /**
- * How much of collections and edition types Quoin remembers for callers. A caller counts as one, and so does each collection or
- * edition type, unless another caller has the same collections.
+ * How much of collections and edition types Quoin remembers for callers. A caller counts as one,
+ * and so does each collection or edition type, unless another caller has the same collections.
  */
 const REMEMBERED = 100_000
 
@@ -86,8 +96,9 @@ export interface CatalogContext {
 }
 
 /**
- * Finds out what collections, bundles and edition types a site has: by the content model, else by the CMS, else by the defaults
- * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
+ * Finds out what collections, bundles and edition types a site has: by the content model, else by
+ * the CMS, else by the defaults of the module `publisher`. Quoin remembers the CMS's answers for
+ * each caller apart. With a service account all are one.
  */
 export function createCatalog({
   cms,
@@ -262,7 +273,10 @@ async function readUsedTypes(
     .filter((type) => typeof type === 'string')
 }
 
-/** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */
+/**
+ * The attributes of config entities; none where the caller may not see them, or the site does not
+ * expose them.
+ */
 async function readConfig(
   context: CatalogContext,
   entityType: string,
@@ -286,7 +300,8 @@ async function readConfig(
 }
 
 /**
- * Drupal names the user to everybody but anonymous ones; where a site hides users, some versions do not.
+ * Drupal names the user to everybody but anonymous ones; where a site hides users, some versions do
+ * not.
  * Source: Drupal\jsonapi\Controller\EntryPoint::index().
  */
 function meIn(document: Document, collections: Collection[]): string | null | undefined {
@@ -296,8 +311,8 @@ function meIn(document: Document, collections: Collection[]): string | null | un
 }
 
 /**
- * The id and label of a bundle, whatever the names of its keys. Without a label the id takes its place. Source:
- * Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
+ * The id and label of a bundle, whatever the names of its keys. Without a label the id takes its
+ * place. Source: Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
  */
 export function bundleLabel(attributes: Record<string, unknown>): [id: string, label: string] {
   const id = scalarText(
@@ -318,7 +333,10 @@ export function bundleLabel(attributes: Record<string, unknown>): [id: string, l
 /** What most modules call the label of a bundle. With another name it is the first text. */
 const BUNDLE_LABELS = ['label', 'name', 'title']
 
-/** Uses the id where there is no label. Every object has members such as `constructor`, hence hasOwn. */
+/**
+ * Uses the id where there is no label. Every object has members such as `constructor`, hence
+ * hasOwn.
+ */
 function withLabel(id: string, labels: Record<string, string>): Named {
   return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
@@ -327,7 +345,10 @@ function labelledIds(labels: Record<string, string>): Named[] {
   return Object.entries(labels).map(([id, label]) => ({ id, label }))
 }
 
-/** Allowed values as Drupal stores them: an object of labels by value, a list where the values are 0, 1, ..., or a list of pairs. */
+/**
+ * Allowed values as Drupal stores them: an object of labels by value, a list where the values are
+ * 0, 1, ..., or a list of pairs.
+ */
 export function allowedValues(values: unknown): Record<string, string> {
   if (!isObject(values) && !Array.isArray(values)) return {}
   return Object.fromEntries(

@@ -53,8 +53,8 @@ interface Comparison {
 }
 
 /**
- * Compares rows that the caller may see with what a filter for them finds, those first that are not published. Then asks a
- * filter for what the first page may have had no room for.
+ * Compares rows that the caller may see with what a filter for them finds, those first that are not
+ * published. Then asks a filter for what the first page may have had no room for.
  */
 export async function gatherEvidence(
   context: EvidenceContext,
@@ -112,7 +112,10 @@ async function compareSample(look: Look, sample: Resource[]): Promise<Comparison
   return { found: new Set(kinds.filter((kind) => !missed.has(kind))), missed }
 }
 
-/** Adds the kinds of others' rows that a filter finds, where the first page may have had no room for them. */
+/**
+ * Adds the kinds of others' rows that a filter finds, where the first page may have had no room for
+ * them.
+ */
 async function findOthers(look: Look, first: ProbePage, found: Set<Kind>): Promise<void> {
   const mayHaveUnpublished = !first.rows.some((row) =>
     PUBLISHED_KINDS.includes(kindOf(row, look.view)!)
@@ -125,7 +128,10 @@ async function findOthers(look: Look, first: ProbePage, found: Set<Kind>): Promi
   }
 }
 
-/** The least and the greatest owner are enough: one of them is another than the caller, unless all rows are his. */
+/**
+ * The least and the greatest owner are enough: one of them is another than the caller, unless all
+ * rows are his.
+ */
 async function findKind(look: Look, kind: Kind, found: Set<Kind>): Promise<void> {
   const { view } = look
   const filter = flagOf(view).flatMap((name) => flagQuery(name, kind === 'published of others'))
@@ -140,8 +146,8 @@ async function findKind(look: Look, kind: Kind, found: Set<Kind>): Promise<void>
 }
 
 /**
- * Whether the caller is shown no row of a kind that filters were not seen to find: by the first pages of lists that begin or
- * end with such rows.
+ * Whether the caller is shown no row of a kind that filters were not seen to find: by the first
+ * pages of lists that begin or end with such rows.
  */
 export async function lacksUnproven(
   context: EvidenceContext,
@@ -162,7 +168,10 @@ export async function lacksUnproven(
   return lacks.every(Boolean)
 }
 
-/** A page of a collection; undefined where Drupal refuses it, as it refuses to sort by what the caller may not see. */
+/**
+ * A page of a collection; undefined where Drupal refuses it, as it refuses to sort by what the
+ * caller may not see.
+ */
 async function readPage(look: Look, query: Parameters): Promise<ProbePage | undefined> {
   const answer = await requestKinds(look, query)
   return answer.status >= 400 ? undefined : pageIn(answer)
@@ -201,7 +210,10 @@ function ownerSorts(view: View): string[] {
   return owner === undefined ? ['id'] : [owner, `-${owner}`]
 }
 
-/** Orders in which a row of a kind that is not proven is among the first, if there is one; undefined where there are none such. */
+/**
+ * Orders in which a row of a kind that is not proven is among the first, if there is one; undefined
+ * where there are none such.
+ */
 function sortsFor(proven: ReadonlySet<Kind>, view: View): string[] | undefined {
   const owner = ownerPath(view)
   const [flag] = flagOf(view)

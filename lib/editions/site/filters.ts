@@ -10,16 +10,20 @@ import { KINDS, provenBy, type Kind } from './kinds.ts'
 import { systemTime, type Time } from '../../time.ts'
 
 /**
- * What filters find. `work`: rows of each kind; `partly`: rows of some kinds, and the others were not met; `trap`: not all
- * rows that the caller may see; `untold`: the rows do not show their kinds; `unknown`: Drupal showed the caller none of the
- * first rows, but has more; `empty`: there are no rows.
+ * What filters find. `work`: rows of each kind; `partly`: rows of some kinds, and the others were
+ * not met; `trap`: not all rows that the caller may see; `untold`: the rows do not show their
+ * kinds; `unknown`: Drupal showed the caller none of the first rows, but has more; `empty`: there
+ * are no rows.
  */
 export type Verdict = 'work' | 'partly' | 'trap' | 'untold' | 'unknown' | 'empty'
 
 /** What a filter finds of the rows that the caller may see. */
 export type Reach = 'all' | 'published' | 'none'
 
-/** What was seen of filters: of which kinds they have found rows that exist, and of which they have not. */
+/**
+ * What was seen of filters: of which kinds they have found rows that exist, and of which they have
+ * not.
+ */
 export interface Findings {
   verdict: Verdict
   /** The kinds that they certainly find. */
@@ -30,28 +34,34 @@ export interface Findings {
 }
 
 /**
- * What filters find. Drupal answers a filtered request for an entity type with what a module lets the user filter, an empty
- * list unless one does: all rows, the published, or his own. So a filter that finds nothing proves nothing about a kind of
- * which it has found no row.
+ * What filters find. Drupal answers a filtered request for an entity type with what a module lets
+ * the user filter, an empty list unless one does: all rows, the published, or his own. So a filter
+ * that finds nothing proves nothing about a kind of which it has found no row.
  * Source: Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
  */
 export interface Filters {
   /** What they find, if that is certain without a look at the CMS. */
   recall(collections: Collection[], caller: Caller): Reach | undefined
   /**
-   * What they find at this moment. Where rows of a kind were not met it looks whether there are any that the caller is shown,
-   * each time.
+   * What they find at this moment. Where rows of a kind were not met it looks whether there are any
+   * that the caller is shown, each time.
    */
   reach(collections: Collection[], caller: Caller): Promise<Reach>
   findings(collections: Collection[], caller: Caller): Promise<Findings>
-  /** Ends what is remembered for a caller, as after a save of what is not published; not what is newer than a minute and complete. */
+  /**
+   * Ends what is remembered for a caller, as after a save of what is not published; not what is
+   * newer than a minute and complete.
+   */
   doubt(caller: Caller): void
 }
 
 export interface FiltersOptions {
   cms: Jsonapi
   catalog: Pick<Catalog, 'all' | 'me'>
-  /** Called once per entity type that has callers whose filters find nothing, or may do so. The message says what to do. */
+  /**
+   * Called once per entity type that has callers whose filters find nothing, or may do so. The
+   * message says what to do.
+   */
   warn: (message: string) => void
   model: ContentModel
   time?: Time
@@ -60,7 +70,10 @@ export interface FiltersOptions {
 /** Verdicts that say no more than which kinds were not met. */
 const UNMET: readonly Verdict[] = ['partly', 'empty']
 
-/** How long Quoin relies on a verdict, in milliseconds: permissions change, and a first row may appear soon. */
+/**
+ * How long Quoin relies on a verdict, in milliseconds: permissions change, and a first row may
+ * appear soon.
+ */
 const REMEMBERED_MS: Record<Verdict, number> = {
   work: 10 * 60_000,
   trap: 10 * 60_000,
@@ -70,7 +83,10 @@ const REMEMBERED_MS: Record<Verdict, number> = {
   empty: 60_000
 }
 
-/** A save does not end a verdict that is newer than this, in milliseconds: many saves in a row would ask again and again. */
+/**
+ * A save does not end a verdict that is newer than this, in milliseconds: many saves in a row would
+ * ask again and again.
+ */
 const FRESH_MS = 60_000
 
 /** How many verdicts Quoin remembers, one for each caller and collection. */

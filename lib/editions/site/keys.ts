@@ -2,7 +2,10 @@ import type { ContentModel } from '../model.ts'
 
 export type Keys = ContentModel['keys']
 
-/** Drupal core's entity keys, where they differ from the defaults; its ids are in `idKeys`. A type without bundles has no key for them. */
+/**
+ * Drupal core's entity keys, where they differ from the defaults; its ids are in `idKeys`. A type
+ * without bundles has no key for them.
+ */
 const CORE_KEYS: Readonly<Record<string, Partial<Keys>>> = {
   node: { revision: 'vid' },
   media: { revision: 'vid', bundle: 'bundle', label: 'name' },

@@ -3,8 +3,9 @@ import { publicName, splitType, type ContentModel } from '../model.ts'
 import { entityKeys, type Keys } from './keys.ts'
 
 /**
- * What Drupal treats apart where it lets a user filter: whether a row is published, and whether it is the user's own. A hook
- * allows the published rows, the user's own, or all. Source: Drupal\jsonapi\JsonApiFilter,
+ * What Drupal treats apart where it lets a user filter: whether a row is published, and whether it
+ * is the user's own. A hook allows the published rows, the user's own, or all. Source:
+ * Drupal\jsonapi\JsonApiFilter,
  * Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
  */
 export type Kind =
@@ -21,7 +22,10 @@ export const KINDS: readonly Kind[] = [
 /** The kinds of published rows. */
 export const PUBLISHED_KINDS: readonly Kind[] = ['published of others', 'own published']
 
-/** The kinds that a filter finds certainly where it has found a row of one: no subset has that row and lacks these. */
+/**
+ * The kinds that a filter finds certainly where it has found a row of one: no subset has that row
+ * and lacks these.
+ */
 const WITH: Readonly<Record<Kind, readonly Kind[]>> = {
   'unpublished of others': KINDS,
   'published of others': PUBLISHED_KINDS,
@@ -29,7 +33,10 @@ const WITH: Readonly<Record<Kind, readonly Kind[]>> = {
   'own published': ['own published']
 }
 
-/** Entity types that core also filters by something else: where a file lies, what a comment is about. */
+/**
+ * Entity types that core also filters by something else: where a file lies, what a comment is
+ * about.
+ */
 const OTHERWISE = ['file', 'comment']
 
 /** From where the rows of an entity type are looked at. */
@@ -56,7 +63,10 @@ export function kindOf(row: Resource, view: View): Kind | undefined {
   return isPublished ? 'published of others' : 'unpublished of others'
 }
 
-/** Drupal has two flags: published, and enabled, whose key is `status`. Nearly all entity types have one field for both. */
+/**
+ * Drupal has two flags: published, and enabled, whose key is `status`. Nearly all entity types have
+ * one field for both.
+ */
 function isPublishedRow({ attributes = {} }: Resource, { model, keys }: View): boolean | undefined {
   const { status } = attributes
   if (keys.published === null) return status === true
@@ -79,13 +89,18 @@ function isOwnRow(
   return owners.some(({ id }) => isSameUuid(id, me))
 }
 
-/** The kinds that a filter certainly finds, by those of which it has found rows that exist, and those of which it has not. */
+/**
+ * The kinds that a filter certainly finds, by those of which it has found rows that exist, and
+ * those of which it has not.
+ */
 export function provenBy(found: Iterable<Kind>, missed: ReadonlySet<Kind>): ReadonlySet<Kind> {
   const sound = [...found].filter((kind) => WITH[kind].every((other) => !missed.has(other)))
   return new Set(sound.flatMap((kind) => WITH[kind]))
 }
 
-/** The path by which rows are sorted by their owners; undefined where all rows are alike in that. */
+/**
+ * The path by which rows are sorted by their owners; undefined where all rows are alike in that.
+ */
 export function ownerPath({ model, entityType, keys, me }: View): string | undefined {
   if (keys.owner === null || typeof me !== 'string' || entityType === 'user') return undefined
   return `${publicName(model, keys.owner)}.meta.drupal_internal__target_id`

@@ -5,7 +5,9 @@ import { entityKeys } from './keys.ts'
 import { createShapes } from './shapes.ts'
 import { createEditionIds, type Site } from './site.ts'
 
-/** Drupal core's fields of times. The content model's own list may name those of editions instead. */
+/**
+ * Drupal core's fields of times. The content model's own list may name those of editions instead.
+ */
 const CORE_TIMES: readonly string[] = ContentModel.properties.timestampFields.default
 
 /** The config entity types of bundles that are not called after their entity type. */
@@ -33,8 +35,8 @@ export function listModel(list: List, model: ContentModel): ContentModel {
 }
 
 /**
- * Where entities of a type tell whether they are published: as the content model names the key, else as Drupal core does.
- * Null where the content model says that they have no such key.
+ * Where entities of a type tell whether they are published: as the content model names the key,
+ * else as Drupal core does. Null where the content model says that they have no such key.
  */
 export type PublishedKeyOf = (entityType: string) => string | null
 
@@ -50,7 +52,10 @@ export function publishedKeys(model: ContentModel): PublishedKeyOf {
   }
 }
 
-/** A list of a site, as if its entities were the site's editions. It shares what the site knows of collections, filters and targets. */
+/**
+ * A list of a site, as if its entities were the site's editions. It shares what the site knows of
+ * collections, filters and targets.
+ */
 export function listSite(site: Site, name: string, list: List): Site {
   const model = listModel(list, site.model)
   const planFor = createPlans(model)

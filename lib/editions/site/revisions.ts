@@ -3,10 +3,12 @@ import type { Resource } from '../../drupal/document.ts'
 import { publicNames, type ContentModel } from '../model.ts'
 
 /**
- * The newest revision of each edition that Quoin knows of. A read that begins before a save and ends after it leaves the earlier
- * state in Drupal's cache of normalizations, and Drupal shows it to all readers until the next save. Whoever knows which
- * revision the save made notices, and asks for that one by its id.
- * Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher (keys without the revision, stored after the answer).
+ * The newest revision of each edition that Quoin knows of. A read that begins before a save and
+ * ends after it leaves the earlier state in Drupal's cache of normalizations, and Drupal shows it
+ * to all readers until the next save. Whoever knows which revision the save made notices, and asks
+ * for that one by its id.
+ * Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher (keys without the
+ * revision, stored after the answer).
  */
 export interface Revisions {
   /** The newest one, if any is known. */
@@ -70,7 +72,10 @@ export function newerRevision(
   return (attributes?.[context.attribute] as number) < newest ? newest : undefined
 }
 
-/** Whether a resource shows the revision that Drupal shows by itself. Source: Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity(). */
+/**
+ * Whether a resource shows the revision that Drupal shows by itself. Source:
+ * Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity().
+ */
 export function isDefault({ links }: Resource): boolean {
   return links?.['latest-version'] === undefined
 }

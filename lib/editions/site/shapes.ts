@@ -8,7 +8,10 @@ import { shapeOf, type FieldShape, type Shape } from '../translate/shape.ts'
 export interface Shapes {
   /** Takes in the fields that a resource shows. */
   learn(resource: Resource): void
-  /** Fields (by internal name) of a resource type; undefined until a document has shown one. Another object as soon as one of them changes. */
+  /**
+   * Fields (by internal name) of a resource type; undefined until a document has shown one. Another
+   * object as soon as one of them changes.
+   */
   of(resourceType: string): Shape | undefined
   /** Notes that Drupal does not include a relationship, named by its internal name. */
   exclude(resourceType: string, field: string): void
@@ -18,10 +21,16 @@ export interface Shapes {
   forget(resourceType: string): void
 }
 
-/** How many fields and properties Quoin remembers, those of all resource types together. Large sites have some thousand. */
+/**
+ * How many fields and properties Quoin remembers, those of all resource types together. Large sites
+ * have some thousand.
+ */
 const REMEMBERED = 100_000
 
-/** The same of one resource type. With more than these it forgets all but those of the last document. */
+/**
+ * The same of one resource type. With more than these it forgets all but those of the last
+ * document.
+ */
 const OF_TYPE = 10_000
 
 export interface ShapesContext {
@@ -40,8 +49,9 @@ interface EmptyMembers {
 }
 
 /**
- * Remembers field shapes. Every JSON:API document shows which fields are relationships and which hold many items, even
- * where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer, EntityReferenceFieldNormalizer.
+ * Remembers field shapes. Every JSON:API document shows which fields are relationships and which
+ * hold many items, even where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer,
+ * EntityReferenceFieldNormalizer.
  */
 export function createShapes(model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
   const shapes = new LRUCache<string, Shape>({ maxSize: REMEMBERED, sizeCalculation: weightOf })

@@ -35,7 +35,9 @@ export interface Site {
   revisions: Revisions
   /** Tells its operator something. */
   warn: (message: string) => void
-  /** How long ago Quoin asked for the oldest of what it remembers for this caller, in milliseconds. */
+  /**
+   * How long ago Quoin asked for the oldest of what it remembers for this caller, in milliseconds.
+   */
   age(caller: Caller): number
 }
 
@@ -74,7 +76,8 @@ export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   }
   const targets = createTargetMemory({
     urlsOf: (known) => urlsOf(known, model, address),
-    // Editions refer to editions too. For modules' entity types nobody names the key; nearly all call it so.
+    // Editions refer to editions too. For modules' entity types nobody names the key; nearly all
+    // call it so.
     languageKeysOf: (resourceType) =>
       splitType(model, resourceType).entityType === model.entityType ? ownKeys : LANGUAGE_KEYS
   })

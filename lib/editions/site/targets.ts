@@ -33,15 +33,18 @@ export interface KnownTargets {
 }
 
 /**
- * The targets of references, by caller. Quoin remembers them, since Drupal caches no answer that includes what not everybody
- * may see: users, and nodes that are not published (cache context `user`). Source: Drupal\dynamic_page_cache\EventSubscriber\
- * DynamicPageCacheSubscriber::shouldCacheResponse(), UserAccessControlHandler and NodeAccessControlHandler::checkAccess().
+ * The targets of references, by caller. Quoin remembers them, since Drupal caches no answer that
+ * includes what not everybody may see: users, and nodes that are not published (cache context
+ * `user`). Source: Drupal\dynamic_page_cache\EventSubscriber\
+ * DynamicPageCacheSubscriber::shouldCacheResponse(), UserAccessControlHandler and
+ * NodeAccessControlHandler::checkAccess().
  */
 export interface TargetMemory {
   /** The targets that a caller was shown within the last minute; empty if there are none. */
   of(caller: Caller): KnownTargets
   /**
-   * Takes in the targets that a document includes. A reference whose target it leaves out is hidden from the caller.
+   * Takes in the targets that a document includes. A reference whose target it leaves out is hidden
+   * from the caller.
    * @param page the page of a list that the document is, if it is one
    */
   learn(
@@ -53,17 +56,27 @@ export interface TargetMemory {
   ): void
   /** Takes in those of the translated targets whose originals a document includes. */
   learnOriginals(known: KnownTargets, translated: ResourceIdentifier[], document: Document): void
-  /** Takes translated targets for originals, since their originals were looked for and not found. */
+  /**
+   * Takes translated targets for originals, since their originals were looked for and not found.
+   */
   settle(known: KnownTargets, translated: ResourceIdentifier[]): void
-  /** Forgets what a caller was shown of an entity with this id, or, without one, all; whatever the language. */
+  /**
+   * Forgets what a caller was shown of an entity with this id, or, without one, all; whatever the
+   * language.
+   */
   refuse(caller: Caller, id?: string): void
-  /** How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds. */
+  /**
+   * How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds.
+   */
   age(caller: Caller): number
 }
 
 const REMEMBERED_MS = 60_000
 
-/** How many targets Quoin remembers, those of all callers together. Of long urls each 256 characters count as one more. */
+/**
+ * How many targets Quoin remembers, those of all callers together. Of long urls each 256 characters
+ * count as one more.
+ */
 const REMEMBERED = 100_000
 
 const HIDDEN: Target = {}
@@ -297,7 +310,10 @@ export function translatedIn(
   )
 }
 
-/** Puts a target into its place. A translation does not replace its original. @returns whether another one was there */
+/**
+ * Puts a target into its place. A translation does not replace its original.
+ * @returns whether another one was there
+ */
 function put(memory: KnownTargets, { type, id }: ResourceIdentifier, target: Target): boolean {
   const { targets } = memory
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!

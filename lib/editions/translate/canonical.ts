@@ -4,7 +4,9 @@ import type { ContentModel } from '../model.ts'
 import { withoutPadding } from './decimals.ts'
 import type { FieldItem } from './edition-json.ts'
 
-/** Computed properties, which core REST shows and nobody can set: of attributes, and of references. */
+/**
+ * Computed properties, which core REST shows and nobody can set: of attributes, and of references.
+ */
 export const COMPUTED = {
   attribute: ['processed', 'summary_processed', 'resolvable_uri'],
   reference: ['url', 'entity']
@@ -13,15 +15,18 @@ export const COMPUTED = {
 /** Items that came as bare values. */
 export const bareItems = new WeakSet<FieldItem>()
 
-/** What an item of a reference names its target by, as core reads it: `target_id`, or a bare value. Core ignores a property `value`. */
+/**
+ * What an item of a reference names its target by, as core reads it: `target_id`, or a bare value.
+ * Core ignores a property `value`.
+ */
 export function targetName(item: FieldItem): unknown {
   return item.target_id ?? (bareItems.has(item) ? item.value : undefined)
 }
 
 /**
- * Whether two lists of items are the same to Drupal. It makes no difference between absent and null, or between two ways of
- * naming a reference, and ignores computed properties and the format of a time stamp. `current` has the types that Drupal
- * gives.
+ * Whether two lists of items are the same to Drupal. It makes no difference between absent and
+ * null, or between two ways of naming a reference, and ignores computed properties and the format
+ * of a time stamp. `current` has the types that Drupal gives.
  */
 export function sameItems(
   field: string,
@@ -67,7 +72,10 @@ function sameReference(current: FieldItem, next: FieldItem): boolean {
   return isSameTarget && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
 }
 
-/** JSON:API shows all properties of an item, or only the main one as a bare value. A bare value means that the item has no other properties. */
+/**
+ * JSON:API shows all properties of an item, or only the main one as a bare value. A bare value
+ * means that the item has no other properties.
+ */
 function sameProperties(
   current: FieldItem,
   next: FieldItem,
@@ -86,7 +94,8 @@ function sameValue(current: unknown, next: unknown): boolean {
   if (typeof current === 'boolean') {
     return scalarText(next) === (current ? '1' : '0') || next === current
   }
-  // JSON.parse rounds beyond this. The rounded number sent back is the same; a text may be the number before rounding.
+  // JSON.parse rounds beyond this. The rounded number sent back is the same; a text may be the
+  // number before rounding.
   if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) {
     return next === current
   }
@@ -107,8 +116,9 @@ function decimalItem(item: FieldItem): FieldItem {
 }
 
 /**
- * Whether a field shows the items that a create has sent. Drupal fills in properties that were not sent. A date is the same in
- * every time zone, and the value of a decimal field with any number of trailing zeros.
+ * Whether a field shows the items that a create has sent. Drupal fills in properties that were not
+ * sent. A date is the same in every time zone, and the value of a decimal field with any number of
+ * trailing zeros.
  */
 export function showsItems(
   field: string,
@@ -197,8 +207,9 @@ function map(value: unknown): unknown {
 const ZONED = /^[^T]*T.*(?:Z|[+-]\d\d:?\d\d)$/
 
 /**
- * The instant of a time stamp in milliseconds: seconds since the epoch as a number or digits, or a date with a zone.
- * NaN, which equals nothing, for anything else: a date without a zone would be read in the zone of this machine.
+ * The instant of a time stamp in milliseconds: seconds since the epoch as a number or digits, or a
+ * date with a zone. NaN, which equals nothing, for anything else: a date without a zone would be
+ * read in the zone of this machine.
  */
 export function instant(value: unknown): number {
   if (typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value))) {

@@ -6,9 +6,9 @@ const LENGTH_MAX = 100
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/
 
 /**
- * The value of a decimal field without the zeros that do not count. Drupal answers a save with a rounded decimal ("2.5"), and a
- * read with the one that the database pads (MySQL and PostgreSQL: "2.50"). Only the field's type tells that a text is a decimal:
- * the title "3.10" is not "3.1".
+ * The value of a decimal field without the zeros that do not count. Drupal answers a save with a
+ * rounded decimal ("2.5"), and a read with the one that the database pads (MySQL and PostgreSQL:
+ * "2.50"). Only the field's type tells that a text is a decimal: the title "3.10" is not "3.1".
  * Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
  * @param value of one item or several, each a bare text or an object with it
  */

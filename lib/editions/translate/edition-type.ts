@@ -2,10 +2,12 @@ import type { FieldItem } from './edition-json.ts'
 import { invalid } from './failures.ts'
 
 /**
- * The edition type to add to a new edition that has only a bundle: the one with the bundle's name, if there is one.
+ * The edition type to add to a new edition that has only a bundle: the one with the bundle's name,
+ * if there is one.
  * @param items of the edition type in the body, if it has any
  * @param readTypes reads the edition types of the site; called only where they matter
- * @throws {Failure} UNPROCESSABLE, as core validates, where bundle and edition type name two different edition types
+ * @throws {Failure} UNPROCESSABLE, as core validates, where bundle and edition type name two
+ *   different edition types
  */
 export async function typeOf(
   bundle: string,

@@ -8,9 +8,10 @@ import { withoutPadding } from './decimals.ts'
 const LENGTH = 16
 
 /**
- * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller sees it. Its two parts, `"<fields>.<urls>"`, are
- * digests of the fields and of the urls of the references, which change without a save. Neither the revision nor `changed`
- * would do: core REST makes no revision, a bundle can be set to make none, and `changed` counts seconds.
+ * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller sees it. Its two parts,
+ * `"<fields>.<urls>"`, are digests of the fields and of the urls of the references, which change
+ * without a save. Neither the revision nor `changed` would do: core REST makes no revision, a
+ * bundle can be set to make none, and `changed` counts seconds.
  * @param urls of the references, in the order of `referencesByName`
  */
 export function etagOf(
@@ -46,8 +47,9 @@ export function referencesByName({ relationships = {} }: Resource): ResourceIden
 }
 
 /**
- * A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. The
- * order of members does not count: Drupal lists those first that somebody has asked for since the last save.
+ * A digest of an edition's fields as JSON:API shows them. Without links, which may name the
+ * revision that was asked for. The order of members does not count: Drupal lists those first that
+ * somebody has asked for since the last save.
  * Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher.
  */
 export function fieldsDigest(
@@ -87,9 +89,9 @@ function digest(value: object | (() => object)): string {
 }
 
 /**
- * Whether an If-Match (RFC 9110 section 13.1.1) matches an entity tag: the fields have to be the same. The rest of the tag is
- * not compared, so a new path alias does not refuse a save, nor does a proxy that marks compressed answers (`-gzip`). A weak
- * tag matches nothing.
+ * Whether an If-Match (RFC 9110 section 13.1.1) matches an entity tag: the fields have to be the
+ * same. The rest of the tag is not compared, so a new path alias does not refuse a save, nor does a
+ * proxy that marks compressed answers (`-gzip`). A weak tag matches nothing.
  */
 export function matches(ifMatch: string, etag: string): boolean {
   const tags = tagsIn(ifMatch)

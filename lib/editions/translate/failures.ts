@@ -10,7 +10,10 @@ export interface Violation {
   message: string
 }
 
-/** How many characters of an error of the CMS are read and repeated. Drupal's longest errors have some hundreds. */
+/**
+ * How many characters of an error of the CMS are read and repeated. Drupal's longest errors have
+ * some hundreds.
+ */
 const DETAIL_MAX = 10_000
 
 const ACCESS =
@@ -27,9 +30,11 @@ const REFUSED_PATH = /, given in the path `([^`]+)`/
 const MODIFIED = /The content has either been modified by another user/
 
 /**
- * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
- * Sources: Drupal\jsonapi\Controller\EntityResource (texts), Drupal\rest\Plugin\rest\resource\EntityResource and
- * EntityResourceValidationTrait (their twins). Total: takes any status from 400 to 499 and any errors.
+ * Translates a refusal of JSON:API to the failure that core REST would answer with, its words
+ * included.
+ * Sources: Drupal\jsonapi\Controller\EntityResource (texts),
+ * Drupal\rest\Plugin\rest\resource\EntityResource and EntityResourceValidationTrait (their twins).
+ * Total: takes any status from 400 to 499 and any errors.
  * @param body of a write, to name the position of an item
  */
 export function refusal(
@@ -87,8 +92,9 @@ export function isWithoutField({ cause }: Pick<Failure, 'cause'>): boolean {
 }
 
 /**
- * The path of a filter or sort that Drupal refused, as it names it: by the public name where there is no such field or it has
- * several properties, by the internal one where the caller may not see it.
+ * The path of a filter or sort that Drupal refused, as it names it: by the public name where there
+ * is no such field or it has several properties, by the internal one where the caller may not see
+ * it.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalEntityQueryPath().
  */
 export function refusedPath({ cause }: Pick<Failure, 'cause'>): string | undefined {
@@ -110,8 +116,9 @@ function refusedMethod(languages: string | undefined, status: number, cause: Err
 }
 
 /**
- * Whether an update was refused because its `changed` is not the present one: either at once, or when Drupal validated it after
- * another process had saved. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
+ * Whether an update was refused because its `changed` is not the present one: either at once, or
+ * when Drupal validated it after another process had saved. Source:
+ * Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
  */
 export function isStale({ status, document }: JsonapiAnswer, changedField: string): boolean {
   return (document.errors ?? []).some(
@@ -122,7 +129,8 @@ export function isStale({ status, document }: JsonapiAnswer, changedField: strin
 }
 
 /**
- * The field and those of its properties that Drupal refused since it does not know them. Core REST ignores such properties.
+ * The field and those of its properties that Drupal refused since it does not know them. Core REST
+ * ignores such properties.
  * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
  */
 export function unknownProperties({
@@ -139,7 +147,10 @@ export function unknownProperties({
     : undefined
 }
 
-/** Whether a write was refused for an attribute: it does not exist, or the caller may not set it, or not to this value. */
+/**
+ * Whether a write was refused for an attribute: it does not exist, or the caller may not set it, or
+ * not to this value.
+ */
 export function isAbout({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
   return errors.some(
     (error) =>
@@ -149,8 +160,9 @@ export function isAbout({ document: { errors = [] } }: JsonapiAnswer, name: stri
 }
 
 /**
- * The relationship that Drupal does not include, or the path of several: a field is gone, is no relationship, or there is no bundle
- * that it may refer to. Drupal looks at `include` only when it makes the answer; a write is saved by then.
+ * The relationship that Drupal does not include, or the path of several: a field is gone, is no
+ * relationship, or there is no bundle that it may refer to. Drupal looks at `include` only when it
+ * makes the answer; a write is saved by then.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
  */
 export function notIncludable({ status, document }: JsonapiAnswer): string | undefined {
@@ -195,7 +207,8 @@ function unknownReference(detail: string, body: EditionJson, cause: Error): Fail
 }
 
 /**
- * In core's words, which name the entity type only where the item does, and have the item's position in place of its field.
+ * In core's words, which name the entity type only where the item does, and have the item's
+ * position in place of its field.
  * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
 export function unknownUuid(
@@ -223,12 +236,18 @@ function unprocessable(errors: ErrorObject[], detail: string, cause: Error): Fai
   return invalid(violations, cause)
 }
 
-/** A failed validation in core's words. Source: Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait. */
+/**
+ * A failed validation in core's words. Source:
+ * Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait.
+ */
 export function invalid(violations: Violation[], cause?: Error): Failure {
   return new Failure('UNPROCESSABLE', texts.invalid(violations), { cause, details: { violations } })
 }
 
-/** Unlike core REST, JSON:API describes a violation of a whole edition in HTML. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
+/**
+ * Unlike core REST, JSON:API describes a violation of a whole edition in HTML. Source:
+ * Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer.
+ */
 function violation(error: ErrorObject): Violation {
   const detail = detailOf(error)
   const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(detail) ?? []
@@ -239,7 +258,10 @@ function violation(error: ErrorObject): Violation {
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00A0' }
 
-/** The text of HTML as Drupal translates messages to. Source: Drupal\Component\Render\PlainTextOutput (tags first, then entities). */
+/**
+ * The text of HTML as Drupal translates messages to. Source:
+ * Drupal\Component\Render\PlainTextOutput (tags first, then entities).
+ */
 function plainText(html: string): string {
   return html
     .replace(/<(?!\s)[^<>]*>/g, '')

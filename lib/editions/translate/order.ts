@@ -3,7 +3,10 @@ import { Failure } from '../../errors.ts'
 import { attributeOf, publicNames, type ContentModel } from '../model.ts'
 import { instant } from './canonical.ts'
 
-/** What a list is sorted by. Rows with the same value are sorted by their ids, in the same direction. */
+/**
+ * What a list is sorted by. Rows with the same value are sorted by their ids, in the same
+ * direction.
+ */
 export interface ListOrder {
   field: 'id' | 'changed'
   direction: 'ascending' | 'descending'
@@ -19,7 +22,10 @@ export const LIST_ORDERS = {
 
 export type Sort = keyof typeof LIST_ORDERS
 
-/** The order of a list that names none: ids have no ties, and are one sequence in all collections of an entity type. */
+/**
+ * The order of a list that names none: ids have no ties, and are one sequence in all collections of
+ * an entity type.
+ */
 export const NEWEST_FIRST: ListOrder = LIST_ORDERS['-id']
 
 /** JSON:API's `sort` for an order. */
@@ -29,7 +35,10 @@ export function sortPaths({ field, direction }: ListOrder, model: ContentModel):
   return names.map((name) => (direction === 'descending' ? `-${name}` : name)).join(',')
 }
 
-/** Negative where the first value comes first, positive where the second one does, 0 where they are the same. */
+/**
+ * Negative where the first value comes first, positive where the second one does, 0 where they are
+ * the same.
+ */
 export function compareIn({ direction }: ListOrder, a: number, b: number): number {
   return direction === 'descending' ? b - a : a - b
 }

@@ -14,7 +14,10 @@ export interface AttributePlan {
   timestamp: boolean
 }
 
-/** How to read resources of one type with the same members. A list has them by the thousand, so it is made once. */
+/**
+ * How to read resources of one type with the same members. A list has them by the thousand, so it
+ * is made once.
+ */
 export interface Plan {
   type: string
   attributes: AttributePlan[]

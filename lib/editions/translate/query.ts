@@ -31,13 +31,17 @@ export interface Page<Row> {
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
 export const PAGE_MAX = 50
 
-/** A group of conditions; at least one has to hold. Drupal finds a group only by the name in its members' `memberOf`. */
+/**
+ * A group of conditions; at least one has to hold. Drupal finds a group only by the name in its
+ * members' `memberOf`.
+ */
 const EITHER = 'either'
 
 /**
- * The filter of a collection request. Every condition is written out in full, so that no value can be taken for anything
- * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
- * @param byKey whether `q` also searches the keys: false if the field does not exist or the caller may not see it
+ * The filter of a collection request. Every condition is written out in full, so that no value can
+ * be taken for anything else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
+ * @param byKey whether `q` also searches the keys: false if the field does not exist or the caller
+ *   may not see it
  */
 export function filterQuery(
   { q, status, types = [], key }: Selection,
@@ -70,8 +74,8 @@ const CASED = /(?![ -~])\p{Changes_When_Casemapped}/u
 const TELLING = 32
 
 /**
- * Texts to search for in place of `q`. A title that has `q` as it is, in capitals or in small letters has at least one of
- * them, whichever letters the site's database knows the case of.
+ * Texts to search for in place of `q`. A title that has `q` as it is, in capitals or in small
+ * letters has at least one of them, whichever letters the site's database knows the case of.
  */
 function certainParts(q: string): string[] {
   const longest = q.split(CASED).reduce((a, b) => (b.length > a.length ? b : a))
@@ -110,17 +114,26 @@ export function referringQuery(relationship: string): Parameters {
   )
 }
 
-/** A filter that every edition passes. Drupal leaves all that a caller may not see out of a filtered list. */
+/**
+ * A filter that every edition passes. Drupal leaves all that a caller may not see out of a filtered
+ * list.
+ */
 export function everyQuery(model: ContentModel): Parameters {
   return filterCondition('all', publicName(model, model.keys.id), '>', ['0'])
 }
 
-/** A filter for editions that have translations. @param defaultLangcode the key that tells an original */
+/**
+ * A filter for editions that have translations.
+ * @param defaultLangcode the key that tells an original
+ */
 export function translatedQuery(defaultLangcode: string): Parameters {
   return filterCondition('translated', defaultLangcode, '=', ['0'])
 }
 
-/** One page, those first that are not published in some language, and of them in an order. @param published the key */
+/**
+ * One page, those first that are not published in some language, and of them in an order.
+ * @param published the key
+ */
 export function unpublishedQuery(
   offset: number,
   limit: number,

@@ -13,28 +13,33 @@ import { planOf, type AttributePlan, type Plan } from './plans.ts'
 export type UrlOf = (identifier: ResourceIdentifier, entityType: string) => string | undefined
 
 /**
- * An edition as JSON:API gives it, with the urls of its references. As long as neither changes, a caller gets the same two
- * objects every time.
+ * An edition as JSON:API gives it, with the urls of its references. As long as neither changes, a
+ * caller gets the same two objects every time.
  */
 export interface LoadedEdition {
   resource: Resource
   urlOf: UrlOf
 }
 
-/** What core REST puts beside every time stamp. Source: Drupal\serialization\Normalizer\TimestampItemNormalizer. */
+/**
+ * What core REST puts beside every time stamp. Source:
+ * Drupal\serialization\Normalizer\TimestampItemNormalizer.
+ */
 const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
 
 /**
  * Whether a member of a resource identifier's `meta` is a property of the field item.
- * Source: Drupal\jsonapi\JsonApiResource\ResourceIdentifier (arity), EntityReferenceFieldNormalizer (links).
+ * Source: Drupal\jsonapi\JsonApiResource\ResourceIdentifier (arity), EntityReferenceFieldNormalizer
+ * (links).
  */
 export function isProperty(name: string): boolean {
   return name !== 'arity' && name !== 'links' && !name.startsWith('drupal_internal__')
 }
 
 /**
- * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws, whatever the values are;
- * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
+ * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws,
+ * whatever the values are; fields it does not know pass through. A list has thousands of items, so
+ * none is made that is not in the answer.
  * @param plan of resources with the members of this one
  */
 export function read(
@@ -61,7 +66,8 @@ export function read(
 
 function attributeItems(value: unknown, plan: AttributePlan): FieldItem[] {
   if (value === null || value === undefined) return []
-  // JSON:API makes a list of several maps. It looks the same as one map that holds a list of objects.
+  // JSON:API makes a list of several maps. It looks the same as one map that holds a list of
+  // objects.
   if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as FieldItem]
   return Array.isArray(value)
     ? value.map((item) => attributeItem(item, plan))
@@ -102,7 +108,10 @@ function put(item: FieldItem, name: string, value: unknown): void {
   } else item[name] = value
 }
 
-/** Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the root of a vocabulary). */
+/**
+ * Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the
+ * root of a vocabulary).
+ */
 export function isLost(identifier: ResourceIdentifier): boolean {
   return identifier.id === 'missing' || identifier.id === 'virtual'
 }

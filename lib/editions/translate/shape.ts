@@ -12,9 +12,15 @@ export interface FieldShape {
   kind: 'attribute' | 'relationship'
   /** Whether the field holds many items: its value is a list, empty or not. */
   many: boolean
-  /** The properties that an item of this attribute shows, none where it is a bare value; undefined where it has no item. */
+  /**
+   * The properties that an item of this attribute shows, none where it is a bare value; undefined
+   * where it has no item.
+   */
   properties?: string[]
-  /** One identifier of this relationship, if it has any: it tells the target's type and the item's properties. */
+  /**
+   * One identifier of this relationship, if it has any: it tells the target's type and the item's
+   * properties.
+   */
   sample?: ResourceIdentifier
   /** Whether Drupal refuses to include the targets. */
   isExcluded?: boolean
@@ -45,7 +51,10 @@ export function shapeOf(resource: Resource, model: ContentModel): Map<string, Fi
   return shape
 }
 
-/** Of what a sample says of its target as much as is looked at. It is remembered, and the rest may be of any size. */
+/**
+ * Of what a sample says of its target as much as is looked at. It is remembered, and the rest may
+ * be of any size.
+ */
 function sampleOf({ type, id, meta }: ResourceIdentifier): ResourceIdentifier {
   if (!isObject(meta)) return { type, id }
   const members = LOOKED_AT.filter((name) => meta[name] !== undefined).map((name) => [
@@ -71,21 +80,30 @@ function propertiesOf(value: unknown): string[] | undefined {
   return isObject(item) ? Object.keys(item) : []
 }
 
-/** The shape that one resource shows, with the targets that others of its type have where its own references are empty. */
+/**
+ * The shape that one resource shows, with the targets that others of its type have where its own
+ * references are empty.
+ */
 export function complete(shape: Shape, ofType: Shape | undefined): Shape {
   return new Map(
     [...shape].map(([field, fieldShape]) => [field, { ...ofType?.get(field), ...fieldShape }])
   )
 }
 
-/** Whether an identifier names a content entity: those have integer ids, config entities have machine names. */
+/**
+ * Whether an identifier names a content entity: those have integer ids, config entities have
+ * machine names.
+ */
 export function isContentEntity(identifier: ResourceIdentifier): boolean {
   return (
     !isObject(identifier.meta) || typeof identifier.meta.drupal_internal__target_id !== 'string'
   )
 }
 
-/** The entity type that a reference field holds: as documents show it, else as the content model names it. */
+/**
+ * The entity type that a reference field holds: as documents show it, else as the content model
+ * names it.
+ */
 export function targetEntityType(
   field: string,
   shape: FieldShape | undefined,

@@ -32,7 +32,10 @@ interface TextEntry {
   edition?: EditionText
 }
 
-/** The urls of an edition's references together, in characters: each reference to one target has its url, however long. */
+/**
+ * The urls of an edition's references together, in characters: each reference to one target has its
+ * url, however long.
+ */
 const LONGEST_URLS = 4 * 1024 * 1024
 
 export interface TextContext {
@@ -64,7 +67,10 @@ export function editionText(context: TextContext, loaded: LoadedEdition): Editio
   return text.edition
 }
 
-/** The text of an edition, made anew where its resource or the urls of its references are other ones. */
+/**
+ * The text of an edition, made anew where its resource or the urls of its references are other
+ * ones.
+ */
 function textEntry(
   { model, planFor, texts }: TextContext,
   { resource, urlOf }: LoadedEdition
@@ -78,7 +84,10 @@ function textEntry(
   return text
 }
 
-/** Records the urls that it gives. @throws {Failure} CMS_INVALID_RESPONSE where they are too long together */
+/**
+ * Records the urls that it gives.
+ * @throws {Failure} CMS_INVALID_RESPONSE where they are too long together
+ */
 function recordUrls(urlOf: UrlOf, urls: Urls): UrlOf {
   let length = 0
   return (identifier, entityType) => {

@@ -3,7 +3,10 @@ import type { ContentModel } from '../model.ts'
 
 import type { UrlOf } from './read.ts'
 
-/** The path alias of a reference's target, or the URL of its file. Neither where the caller may not see the target. */
+/**
+ * The path alias of a reference's target, or the URL of its file. Neither where the caller may not
+ * see the target.
+ */
 export interface Target {
   alias?: string
   fileUrl?: string
@@ -13,16 +16,21 @@ export interface Target {
   isTranslation?: true
 }
 
-/** Targets by their type and uuid: uuids are unique, but nothing in JSON:API says so of two types. */
+/**
+ * Targets by their type and uuid: uuids are unique, but nothing in JSON:API says so of two types.
+ */
 export type Targets = ReadonlyMap<string, ReadonlyMap<string, Target>>
 
-/** An absolute path that a URL parser leaves as it is: nothing to escape, to resolve or to cut off. */
+/**
+ * An absolute path that a URL parser leaves as it is: nothing to escape, to resolve or to cut off.
+ */
 const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
 
 /**
- * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
- * canonical path, both from the root and with the prefix of the target's language. A target that the caller may not see
- * counts as one in the site's default language. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer,
+ * The urls of references as core REST gives them: a file's is absolute, other targets have a path
+ * alias or else their canonical path, both from the root and with the prefix of the target's
+ * language. A target that the caller may not see counts as one in the site's default language.
+ * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer,
  * Drupal\Core\Entity\EntityBase::toUrl().
  * @param site the CMS's URL, with a path if Drupal lives under one
  * @param targets as the CMS has shown them to the caller
@@ -55,7 +63,10 @@ export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf 
   }
 }
 
-/** The url of a file, if it is one of the web: a module may give another scheme, such as `javascript:`. */
+/**
+ * The url of a file, if it is one of the web: a module may give another scheme, such as
+ * `javascript:`.
+ */
 function webUrl(fileUrl: string, origin: string): string | undefined {
   const url = URL.parse(fileUrl, origin)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
@@ -91,14 +102,16 @@ export function targetOf(attributes: Record<string, unknown> = {}, keys = LANGUA
 
 /**
  * An alias with one slash at its beginning: with two it would be the url of another host. Source:
- * Drupal\Core\Routing\UrlGenerator::generateFromRoute(), Drupal\path_alias\PathProcessor\AliasPathProcessor::processOutbound().
+ * Drupal\Core\Routing\UrlGenerator::generateFromRoute(),
+ * Drupal\path_alias\PathProcessor\AliasPathProcessor::processOutbound().
  */
 function withOneSlash(alias: string): string {
   return alias.replace(/^\/+/, '/')
 }
 
 /**
- * An alias as a URL has it: each part percent-encoded (RFC 3986, as PHP's rawurlencode() does it), `.` and `..` too. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
+ * An alias as a URL has it: each part percent-encoded (RFC 3986, as PHP's rawurlencode() does it),
+ * `.` and `..` too. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
  */
 function encode(alias: string): string {
   if (PLAIN.test(alias)) return alias

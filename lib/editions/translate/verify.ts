@@ -1,12 +1,14 @@
 import { Failure } from '../../errors.ts'
 import type { Resource } from '../../drupal/document.ts'
 
-/** Names that a message may repeat: resource types, uuids and integer ids have no other characters. */
+/**
+ * Names that a message may repeat: resource types, uuids and integer ids have no other characters.
+ */
 const NAME = /^[\w.:-]{1,128}$/
 
 /**
- * The failure for an answer to another question. A cache gives such answers when it ignores the query of a URL, or mixes up its
- * entries.
+ * The failure for an answer to another question. A cache gives such answers when it ignores the
+ * query of a URL, or mixes up its entries.
  * @param wanted what the CMS was asked for
  */
 export function mismatch(wanted: string, { type, id }: Pick<Resource, 'type' | 'id'>): Failure {

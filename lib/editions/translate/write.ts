@@ -25,7 +25,10 @@ export interface UnresolvedReference {
   isNamed: boolean
 }
 
-/** Finds the identifier of a reference that is named by entity type and, where there is one, uuid, else integer id. */
+/**
+ * Finds the identifier of a reference that is named by entity type and, where there is one, uuid,
+ * else integer id.
+ */
 export type Resolve = (reference: {
   entityType: string
   uuid?: string
@@ -36,14 +39,19 @@ export type Resolve = (reference: {
 
 const DEPTH_MAX = 500
 
-/** A body of 4 MiB has room for two million values, and reading them would hold up all other requests for seconds. */
+/**
+ * A body of 4 MiB has room for two million values, and reading them would hold up all other
+ * requests for seconds.
+ */
 const VALUES_MAX = 50_000
 
 /**
- * Reads a body in core REST's JSON. The value of a field is a list of items, or an object, or null for none. An item is an object
- * or the bare value of its main property. Empty items are dropped, as Drupal drops them.
+ * Reads a body in core REST's JSON. The value of a field is a list of items, or an object, or null
+ * for none. An item is an object or the bare value of its main property. Empty items are dropped,
+ * as Drupal drops them.
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
- *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep or has too many values.
+ *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep or
+ *   has too many values.
  */
 export function normalize(body: Record<string, unknown>, model: ContentModel): EditionJson {
   refuseExcess(body)
@@ -87,7 +95,10 @@ function isNumbered(value: object): boolean {
   )
 }
 
-/** PHP reads JSON of 512 levels, some of which the document around a body takes. The stack here would end later. */
+/**
+ * PHP reads JSON of 512 levels, some of which the document around a body takes. The stack here
+ * would end later.
+ */
 function refuseExcess(body: object): void {
   let level: object[] = [body]
   let count = 0
@@ -115,8 +126,8 @@ export function bundleOf(entity: EditionJson, model: ContentModel): string | und
 }
 
 /**
- * The references with only an integer id, which have to be looked up for `Resolve`. In the order of the fields, in which Drupal
- * lists violations.
+ * The references with only an integer id, which have to be looked up for `Resolve`. In the order of
+ * the fields, in which Drupal lists violations.
  */
 export function unresolvedReferences(
   entity: EditionJson,
@@ -149,7 +160,10 @@ export function unresolvedReferences(
   })
 }
 
-/** The relationships of a body whose target type is not known: not from its items, the model or any document. */
+/**
+ * The relationships of a body whose target type is not known: not from its items, the model or any
+ * document.
+ */
 export function withoutTargetType(
   entity: EditionJson,
   shape: Shape,
@@ -165,10 +179,10 @@ export function withoutTargetType(
 }
 
 /**
- * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
- * client-generated id. Drupal alone gives revision ids.
- * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's
- *   words.
+ * The resource object that creates an edition: what core REST would take, in JSON:API's form. A
+ * uuid becomes the client-generated id. Drupal alone gives revision ids.
+ * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE
+ *   for a reference in core's words.
  */
 export function create(
   entity: EditionJson,
@@ -185,7 +199,10 @@ export function create(
   }
 }
 
-/** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE unless it is text. */
+/**
+ * The uuid that a body gives its edition, if any.
+ * @throws {Failure} UNPROCESSABLE unless it is text.
+ */
 export function uuidOf(entity: EditionJson, model: ContentModel): string | undefined {
   const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
   if (typeof uuid === 'object') {
@@ -194,7 +211,10 @@ export function uuidOf(entity: EditionJson, model: ContentModel): string | undef
   return uuid === undefined ? undefined : String(uuid)
 }
 
-/** The fields of a body that a create sends as such: not the uuid, nor the bundle and the revision id. */
+/**
+ * The fields of a body that a create sends as such: not the uuid, nor the bundle and the revision
+ * id.
+ */
 function ownFields(
   entity: EditionJson,
   { keys: { uuid, bundle, revision } }: ContentModel
@@ -206,7 +226,10 @@ function ownFields(
   )
 }
 
-/** The fields in which an edition differs from the body of its create. Drupal fills in what the body does not have. */
+/**
+ * The fields in which an edition differs from the body of its create. Drupal fills in what the body
+ * does not have.
+ */
 export function differingFields(
   entity: EditionJson,
   resource: Resource,
@@ -219,7 +242,8 @@ export function differingFields(
 }
 
 /**
- * The fields of a body that differ from the edition as it is, without the bundle and the revision id, which no save can choose.
+ * The fields of a body that differ from the edition as it is, without the bundle and the revision
+ * id, which no save can choose.
  * @throws {Failure} CMS_FORBIDDEN for another id or uuid, in core's words
  *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
  *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
@@ -273,7 +297,10 @@ export function update(
   return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
 }
 
-/** Takes properties that Drupal does not know out of a field, as core REST does by itself. @returns whether there were any */
+/**
+ * Takes properties that Drupal does not know out of a field, as core REST does by itself.
+ * @returns whether there were any
+ */
 export function dropProperties(
   { attributes = {}, relationships = {} }: NewResource,
   { field, properties }: { field: string; properties: string[] },
@@ -319,7 +346,10 @@ function members(
   }
 }
 
-/** JSON.parse rounds integers beyond ±(2^53-1). PHP rounds only those beyond 2^63. JSON has no infinite numbers. */
+/**
+ * JSON.parse rounds integers beyond ±(2^53-1). PHP rounds only those beyond 2^63. JSON has no
+ * infinite numbers.
+ */
 function refuseRounded(value: unknown, where: string): void {
   const size = typeof value === 'number' ? Math.abs(value) : 0
   if (size === Infinity || (size > Number.MAX_SAFE_INTEGER && size < 2 ** 63)) {
@@ -359,11 +389,15 @@ function attribute(
     flat(clean(field, item, model), main, isWithoutMain && !bareItems.has(item))
   )
   if (!fieldShape || fieldShape.many || values.length > 1) return values
-  // Core REST empties a field so too. Null would be an item without a value: the default state to content_moderation.
+  // Core REST empties a field so too. Null would be an item without a value: the default state to
+  // content_moderation.
   return values[0] ?? []
 }
 
-/** Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare value makes both fail. */
+/**
+ * Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare
+ * value makes both fail.
+ */
 function maps(field: string, items: FieldItem[]): FieldItem[] {
   const delta = items.findIndex((item) => !isObject(item))
   if (delta === -1) return items
@@ -394,8 +428,8 @@ function withoutMilliseconds(value: unknown): unknown {
 }
 
 /**
- * A property that has a name keeps it where the field is shown with other properties (a link), so that Drupal can refuse it.
- * A bare value belongs to the main property, whatever its name.
+ * A property that has a name keeps it where the field is shown with other properties (a link), so
+ * that Drupal can refuse it. A bare value belongs to the main property, whatever its name.
  */
 function flat(item: FieldItem, main: string, isNamed: boolean): unknown {
   return !isNamed && main in item && Object.keys(item).length === 1 ? item[main] : item
@@ -439,8 +473,9 @@ function linkage(
 }
 
 /**
- * The revision of a reference that needs one (paragraphs). Drupal silently drops an item without it. So it is taken from the
- * edition as it is; where that has none, the write fails. Source: EntityReferenceRevisionsItem::isEmpty().
+ * The revision of a reference that needs one (paragraphs). Drupal silently drops an item without
+ * it. So it is taken from the edition as it is; where that has none, the write fails. Source:
+ * EntityReferenceRevisionsItem::isEmpty().
  */
 function revision(
   field: string,
@@ -492,7 +527,10 @@ function targetId(field: string, delta: number, item: FieldItem): string | undef
   return id
 }
 
-/** Core names the item's position in place of its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
+/**
+ * Core names the item's position in place of its field. Source:
+ * Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
+ */
 function targetUuid(delta: number, item: FieldItem): string | undefined {
   const { target_uuid: uuid } = item
   if (uuid === undefined || uuid === null) return undefined

@@ -10,7 +10,8 @@ import type {
 } from '@quoin/client'
 
 /**
- * A field that is locked while it has the focus. What is typed is kept in the lock until it is stored.
+ * A field that is locked while it has the focus. What is typed is kept in the lock until it is
+ * stored.
  *
  * @param storedText the text as it is stored; it is shown while the field is not locked
  * @param store stores a text, before the lock is released
@@ -93,7 +94,10 @@ interface EditionState {
 
 const EMPTY: EditionState = { locks: [], isLive: false }
 
-/** An edition, who is at work in it, and a `save` that does not overwrite what somebody else has saved since. */
+/**
+ * An edition, who is at work in it, and a `save` that does not overwrite what somebody else has
+ * saved since.
+ */
 export function useEdition(editions: Client['editions'], id: string | number) {
   const [state, setState] = useState(EMPTY)
   const put = (change: Partial<EditionState>) => setState((before) => ({ ...before, ...change }))

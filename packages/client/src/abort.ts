@@ -3,7 +3,10 @@ export interface Abortable {
   signal?: AbortSignal | undefined
 }
 
-/** Waits for a promise until the signal is aborted. @throws the reason of the abort, or what the promise fails with */
+/**
+ * Waits for a promise until the signal is aborted.
+ * @throws the reason of the abort, or what the promise fails with
+ */
 export function unlessAborted<Result>(
   promise: Promise<Result>,
   signal: AbortSignal | undefined

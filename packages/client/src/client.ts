@@ -5,9 +5,15 @@ import { later } from './later.ts'
 import { createLocks, type Locks, type User } from './locks.ts'
 
 export interface ClientOptions extends HttpOptions {
-  /** The user for whom the client writes. With authentication the service refuses a write if another user is signed in by then. */
+  /**
+   * The user for whom the client writes. With authentication the service refuses a write if another
+   * user is signed in by then.
+   */
   user?: User | undefined
-  /** The `entityType` of the site's content model, which a search without a bundle asks for; by default that of the service. */
+  /**
+   * The `entityType` of the site's content model, which a search without a bundle asks for; by
+   * default that of the service.
+   */
   entityType?: string | undefined
   /** Where the platform has none. */
   EventSource?: EventStreamClass | undefined

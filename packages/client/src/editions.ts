@@ -20,7 +20,9 @@ import type {
 
 export interface ReadEdition {
   edition: Edition
-  /** Names this state of the edition, for `ifMatch`; undefined only where a proxy has left it out. */
+  /**
+   * Names this state of the edition, for `ifMatch`; undefined only where a proxy has left it out.
+   */
   etag: string | undefined
   /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
   age?: number
@@ -28,7 +30,10 @@ export interface ReadEdition {
 
 /** A save that may be sent again. */
 export interface Repeatable extends Abortable {
-  /** Names the save, so that it is done once however often it is sent; by default 16 random bytes. 1 to 255 letters, digits, commas and hyphens. */
+  /**
+   * Names the save, so that it is done once however often it is sent; by default 16 random bytes. 1
+   * to 255 letters, digits, commas and hyphens.
+   */
   idempotencyKey?: string | undefined
 }
 
@@ -60,14 +65,20 @@ export interface JournalPage {
 }
 
 export interface Search extends Abortable {
-  /** A bundle, an edition type, or one of the content model's lists such as `article`; without it, editions of all bundles. */
+  /**
+   * A bundle, an edition type, or one of the content model's lists such as `article`; without it,
+   * editions of all bundles.
+   */
   bundle?: string | undefined
   /** Part of the title, or the exact key. */
   q?: string | undefined
   status?: 0 | 1 | undefined
   type?: string | undefined
   key?: string | undefined
-  /** By integer id or by the time of the last change, with a minus the greatest first; `-id` without it. */
+  /**
+   * By integer id or by the time of the last change, with a minus the greatest first; `-id` without
+   * it.
+   */
   sort?: '-id' | 'id' | '-changed' | 'changed' | undefined
   /** How many a page holds at most, 1 to 500; more is taken as 500. */
   limit?: number | undefined
@@ -75,7 +86,10 @@ export interface Search extends Abortable {
   offset?: number | undefined
   /** Count the total, whatever it costs. */
   total?: boolean | undefined
-  /** Say which editions hold each row; of lists such as `article` alone. A page has 50 rows at most then. */
+  /**
+   * Say which editions hold each row; of lists such as `article` alone. A page has 50 rows at most
+   * then.
+   */
   placed?: boolean | undefined
   /** Say who is at work in each row. A page has 50 rows at most then. */
   locks?: boolean | undefined
@@ -109,7 +123,10 @@ export interface EditionsDeps {
   http: Http
   feed: ReturnType<typeof createFeed>
   later: Later
-  /** The site's name for editions, under which the service lists those of all bundles; by default that of its own content model. */
+  /**
+   * The site's name for editions, under which the service lists those of all bundles; by default
+   * that of its own content model.
+   */
   entityType?: string | undefined
 }
 
@@ -136,7 +153,10 @@ export function createEditions({
     )
   }
 
-  /** Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the whole edition. */
+  /**
+   * Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the
+   * whole edition.
+   */
   async function upsert(
     bundle: string,
     key: string,
@@ -153,10 +173,12 @@ export function createEditions({
   }
 
   /**
-   * Inserts, moves and removes articles of the running order, all of them or none, and answers the whole edition. Whatever
-   * others change at the same time stays.
-   * @param options.field which of the fields that hold articles; the content model's first by default
-   * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move is not there
+   * Inserts, moves and removes articles of the running order, all of them or none, and answers the
+   * whole edition. Whatever others change at the same time stays.
+   * @param options.field which of the fields that hold articles; the content model's first by
+   *   default
+   * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move
+   *   is not there
    */
   async function arrange(
     id: string | number,
@@ -211,8 +233,9 @@ export function createEditions({
   }
 
   /**
-   * Sends a save, for any state of the edition or, with `ifMatch`, for one. While the outcome is not known it sends the save
-   * again under the same key, three times in all and with pauses. The service saves once.
+   * Sends a save, for any state of the edition or, with `ifMatch`, for one. While the outcome is
+   * not known it sends the save again under the same key, three times in all and with pauses. The
+   * service saves once.
    */
   async function save<Body>(
     path: string,
@@ -237,11 +260,13 @@ export function createEditions({
       } catch (error) {
         const { code, status, uuid, retryAfter } = { ...(error as QuoinError) }
         if (tries === 1 && code === 'STORE_UNAVAILABLE') {
-          // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
+          // Nothing was saved. Without its memory of keys the service can save all the same, but is
+          // asked once.
           key = ''
           tries = TRIES - 1
         } else {
-          // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
+          // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or
+          // is still at it.
           if (
             tries === TRIES ||
             !(
@@ -274,7 +299,10 @@ export function createEditions({
     return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 
-  /** The pages of a search, the newest editions first unless `sort` says otherwise. A page is read when the loop asks for it. */
+  /**
+   * The pages of a search, the newest editions first unless `sort` says otherwise. A page is read
+   * when the loop asks for it.
+   */
   async function* search({
     bundle = entityType,
     offset = 0,
@@ -313,14 +341,17 @@ export function createEditions({
     return { locks, ...meta }
   }
 
-  /** Follows the lock board of an edition until `signal` is aborted, or the returned function is called. */
+  /**
+   * Follows the lock board of an edition until `signal` is aborted, or the returned function is
+   * called.
+   */
   function subscribe(id: string | number, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(id)}/locks/events`, listener, options)
   }
 
   /**
-   * Follows one page of a search until `signal` is aborted, or the returned function is called: the locks on its rows, and the
-   * saves of these. `locks` is called too when rows have come or gone.
+   * Follows one page of a search until `signal` is aborted, or the returned function is called: the
+   * locks on its rows, and the saves of these. `locks` is called too when rows have come or gone.
    */
   function watch({ bundle = entityType, ...search }: Search, listener: Listener): () => void {
     return feed(pathOf('events', bundle), listener, search)
@@ -330,7 +361,10 @@ export function createEditions({
     create,
     /** Changes the fields in `body`, and answers the whole edition. */
     update: saver<EditionBody>(),
-    /** Puts fields back as an entry of the journal has them, before or after its save, and answers the whole edition. */
+    /**
+     * Puts fields back as an entry of the journal has them, before or after its save, and answers
+     * the whole edition.
+     */
     restore: saver<Restore>('/restore'),
     upsert,
     arrange,
@@ -352,7 +386,10 @@ function pathOf(id: string | number, list?: string, by = ''): string {
   return `/api/collection${list ? `s/${encodeURIComponent(list)}${by}` : ''}/${encodeURIComponent(id)}`
 }
 
-/** A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the state of the edition all the same. */
+/**
+ * A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the
+ * state of the edition all the same.
+ */
 function readIn(answer: Answer<Edition>): ReadEdition {
   return { edition: answer.body, etag: tagIn(answer.headers), ...ageIn(answer) }
 }

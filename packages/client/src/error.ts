@@ -1,6 +1,9 @@
 import type { FailureCode, Holder, LockView } from './wire.ts'
 
-/** The service's codes, and two of the client's own: without any answer, and with one that is not Quoin's. */
+/**
+ * The service's codes, and two of the client's own: without any answer, and with one that is not
+ * Quoin's.
+ */
 export type ErrorCode = FailureCode | 'UNREACHABLE' | 'INVALID_RESPONSE'
 
 export interface QuoinErrorOptions {
@@ -27,7 +30,9 @@ interface Details {
 /** Every way in which a call of the client fails. */
 export class QuoinError extends Error {
   override readonly name = 'QuoinError'
-  /** The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200. */
+  /**
+   * The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200.
+   */
   declare readonly status: number
   declare readonly code: ErrorCode
   /** Who holds the field, with FIELD_LOCKED and LOCK_CHANGED of a lock. */
@@ -36,7 +41,10 @@ export class QuoinError extends Error {
   declare readonly locks: LockView[] | undefined
   /** In how many seconds to try again. */
   declare readonly retryAfter: number | undefined
-  /** Of an edition whose create or update ended without a certain outcome; a create can be repeated with it. */
+  /**
+   * Of an edition whose create or update ended without a certain outcome; a create can be repeated
+   * with it.
+   */
   declare readonly uuid: string | undefined
   declare readonly body: unknown
 
@@ -51,13 +59,19 @@ export class QuoinError extends Error {
     Object.assign(this, { status, code, retryAfter, body, lock: error?.lock, locks, uuid })
   }
 
-  /** Whether the same call may succeed soon: nothing answered, or the service was overloaded or broken. */
+  /**
+   * Whether the same call may succeed soon: nothing answered, or the service was overloaded or
+   * broken.
+   */
   get passes(): boolean {
     return [0, 408, 429].includes(this.status) || this.status >= 500
   }
 }
 
-/** The failure that an answer tells. An answer in neither of the service's two forms comes from a proxy before it: INVALID_RESPONSE. */
+/**
+ * The failure that an answer tells. An answer in neither of the service's two forms comes from a
+ * proxy before it: INVALID_RESPONSE.
+ */
 export function errorOf(status: number, body?: unknown, retryAfter?: string | null): QuoinError {
   const failure = body as (Told & { error?: Told }) | null | undefined
   const { code, message } = (failure?.error?.code ? failure.error : failure) ?? {}

@@ -3,7 +3,10 @@ import type { Http, QueryValues } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { LockView, Petition, Presence } from './wire.ts'
 
-/** The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a library's. */
+/**
+ * The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a
+ * library's.
+ */
 export interface EventStream {
   readonly readyState: number
   addEventListener(type: string, listener: (event: any) => void): void
@@ -24,28 +27,36 @@ export interface Saved {
 
 export interface Listener {
   /**
-   * Receives all present locks: at first, after each change, and when the stream is back after `down`.
-   * @param isStale whether the service still cannot read the locks: these are the last that it knew, without expired ones
-   * @param isWhole whether the service sent all of them: at first, when the stream is back, and when what is followed has
-   *   changed, such as the rows of a list
+   * Receives all present locks: at first, after each change, and when the stream is back after
+   * `down`.
+   * @param isStale whether the service still cannot read the locks: these are the last that it
+   *   knew, without expired ones
+   * @param isWhole whether the service sent all of them: at first, when the stream is back, and
+   *   when what is followed has changed, such as the rows of a list
    */
   locks(locks: LockView[], isStale?: boolean, isWhole?: boolean): void
-  /** Called when the stream breaks off, or the service cannot read the locks. The last locks may be out of date. The stream comes back by itself. */
+  /**
+   * Called when the stream breaks off, or the service cannot read the locks. The last locks may be
+   * out of date. The stream comes back by itself.
+   */
   down?(): void
   /** Receives an event for each save of the edition. */
   saved?(saved: Saved): void
   /** Receives what users ask the holders of locks for; with `until` 0 when that is over. */
   requested?(petition: Petition): void
   /**
-   * Receives who has an entity open, when they open it and as long as they go on; with `until` 0 when they have left. After a
-   * call of `locks` with `isWhole` all of them are told again.
+   * Receives who has an entity open, when they open it and as long as they go on; with `until` 0
+   * when they have left. After a call of `locks` with `isWhole` all of them are told again.
    */
   present?(presence: Presence): void
 }
 
 const CLOSED = 2
 
-/** After so many milliseconds for each second between heartbeats a stream is opened again: when three have been missed. */
+/**
+ * After so many milliseconds for each second between heartbeats a stream is opened again: when
+ * three have been missed.
+ */
 const MISSED_MS = 3000
 
 export interface FeedDeps {
@@ -57,8 +68,8 @@ export interface FeedDeps {
 /** Follows event streams of locks, and opens them again when they break off. */
 export function createFeed({ http, EventSource, later }: FeedDeps) {
   /**
-   * Follows the locks at a path until `signal` is aborted, or the returned function is called. All other options go into the
-   * query.
+   * Follows the locks at a path until `signal` is aborted, or the returned function is called. All
+   * other options go into the query.
    * @throws {TypeError} where there is no EventSource
    */
   return function subscribe(
@@ -79,7 +90,10 @@ export function createFeed({ http, EventSource, later }: FeedDeps) {
     /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
     let silenceMs = 0
 
-    /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
+    /**
+     * Opens the stream again when it is silent for too long: the platform does not notice every
+     * lost connection.
+     */
     function listen(): void {
       cancel()
       if (silenceMs) {

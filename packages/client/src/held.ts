@@ -27,23 +27,28 @@ export interface Held extends Field {
   /** Unix time in seconds, of the service's clock, when the lock ends unless it is renewed. */
   readonly expiresAt: number | undefined
   /**
-   * The text that this lock took over instead of the given one: from the user's earlier lock, in another tab or in one that
-   * was closed, or from this page, which could not send it yet.
+   * The text that this lock took over instead of the given one: from the user's earlier lock, in
+   * another tab or in one that was closed, or from this page, which could not send it yet.
    */
   readonly found: string | undefined
-  /** Whether the lock has a typed text: given to `save`, or found. A closing page does not release such a lock, so that the text stays. */
+  /**
+   * Whether the lock has a typed text: given to `save`, or found. A closing page does not release
+   * such a lock, so that the text stays.
+   */
   readonly isTyped: boolean
   /**
-   * Keeps the text in the lock. The client sends one text at a time; of those that are typed meanwhile, the last follows.
-   * A text that could not be sent for the moment is sent again. An aborted one gives way to the text before it; if it was
-   * on its way already, it may be in the lock until the next write.
+   * Keeps the text in the lock. The client sends one text at a time; of those that are typed
+   * meanwhile, the last follows. A text that could not be sent for the moment is sent again. An
+   * aborted one gives way to the text before it; if it was on its way already, it may be in the
+   * lock until the next write.
    * @param options.age how long ago it was typed, in milliseconds; by default it was just now
-   * @throws {QuoinError} FIELD_LOCKED, LOCK_CHANGED when the lock is not this one any more: nothing was written
+   * @throws {QuoinError} FIELD_LOCKED, LOCK_CHANGED when the lock is not this one any more: nothing
+   *   was written
    */
   save(payload: string, options?: Abortable & { age?: number }): Promise<void>
   /**
-   * Releases the field. A lock that has become another's is left alone. A release that fails for the moment is tried again,
-   * unless it is aborted.
+   * Releases the field. A lock that has become another's is left alone. A release that fails for
+   * the moment is tried again, unless it is aborted.
    * @throws {QuoinError} when that could not be done; it may be called again
    */
   release(options?: Abortable): Promise<void>
@@ -59,13 +64,18 @@ interface Lock {
 export interface Content {
   /** Its text. */
   payload?: string | undefined
-  /** When its user last typed, in seconds of the service's clock; undefined where nothing was typed. */
+  /**
+   * When its user last typed, in seconds of the service's clock; undefined where nothing was typed.
+   */
   typedAt?: unknown
   /** Since when the user has it, in seconds: by default the service's present time. */
   timestamp?: number | undefined
 }
 
-/** A text to be written to the lock in this version. Without one, in any: a write under way makes a version that is not known yet. */
+/**
+ * A text to be written to the lock in this version. Without one, in any: a write under way makes a
+ * version that is not known yet.
+ */
 interface Unsent {
   text: Content
   version: string | undefined
@@ -183,7 +193,10 @@ export function hold({
     }
   }
 
-  /** The version that an own write has made whose answer did not come. @throws the error, where there is none */
+  /**
+   * The version that an own write has made whose answer did not come.
+   * @throws the error, where there is none
+   */
   async function versionAfter(error: QuoinError): Promise<string> {
     if (error.code !== 'LOCK_CHANGED' || openWrites.length === 0) throw error
     const lock = await read()

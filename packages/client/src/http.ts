@@ -121,7 +121,10 @@ export function createHttp({
     return latest
   }
 
-  /** Posts a body that has to arrive although the page closes. Nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
+  /**
+   * Posts a body that has to arrive although the page closes. Nobody waits for the answer. Browsers
+   * do so with 64 KiB at once (Fetch Standard, keepalive).
+   */
   function outlive(path: string, body: object, headers: Record<string, string>): void {
     fetch(`${url}${path}`, { ...optionsOf('POST', body, headers, true), keepalive: true }).catch(
       () => {}
@@ -129,8 +132,8 @@ export function createHttp({
   }
 
   /**
-   * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes into the query
-   * (RFC 6750 section 2.3).
+   * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes
+   * into the query (RFC 6750 section 2.3).
    */
   async function streamUrl(path: string, query?: QueryValues): Promise<string> {
     const authorization = new Headers(await credentialHeaders()).get('authorization')

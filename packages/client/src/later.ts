@@ -13,7 +13,8 @@ const FIRST_MS = 1000
 const MOST_MS = 30_000
 
 /**
- * How long to wait after so many failures in a row, in milliseconds: twice as long each time, and not all at the same moment.
+ * How long to wait after so many failures in a row, in milliseconds: twice as long each time, and
+ * not all at the same moment.
  * @param retryAfter the least, in seconds
  */
 export function backoff(failures: number, retryAfter = 0): number {

@@ -16,7 +16,10 @@ export interface User {
 export interface AcquireOptions extends Abortable {
   /** The field's text, to be kept in the lock. */
   payload?: string | undefined
-  /** Called once when the lock is lost, unless this page took it anew. `error.lock` says who has the field now, if anybody has. */
+  /**
+   * Called once when the lock is lost, unless this page took it anew. `error.lock` says who has the
+   * field now, if anybody has.
+   */
   onLost?(error: QuoinError): void
 }
 
@@ -51,8 +54,9 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
   }
 
   /**
-   * Takes a lock. An abort does not end the request, since its answer alone tells whether it was granted. A lock that is
-   * granted after that is released. One that the user had before stays, and so does what this page holds of it.
+   * Takes a lock. An abort does not end the request, since its answer alone tells whether it was
+   * granted. A lock that is granted after that is released. One that the user had before stays, and
+   * so does what this page holds of it.
    */
   async function take(
     method: 'POST' | 'PUT',
@@ -117,9 +121,10 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
   }
 
   /**
-   * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a closed one, is taken
-   * over with its text, and this page's own with what it could not send yet: see `found`. When the call is aborted the
-   * user has the locks that they had before, and no other.
+   * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a
+   * closed one, is taken over with its text, and this page's own with what it could not send yet:
+   * see `found`. When the call is aborted the user has the locks that they had before, and no
+   * other.
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
   async function acquire(
@@ -211,8 +216,10 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
   }
 
   /**
-   * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not.
-   * @param options.version of a field: only if the lock is still the one that was seen, which may have expired
+   * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's
+   * or not.
+   * @param options.version of a field: only if the lock is still the one that was seen, which may
+   *   have expired
    */
   async function release(
     what: LockedEntity & { fieldName?: string },
@@ -237,7 +244,9 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     })
   }
 
-  /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
+  /**
+   * The user's texts that somebody else displaced, or whose locks have expired, the newest first.
+   */
   async function drafts(
     entity: LockedEntity,
     { signal, ...what }: Abortable & { fieldName?: string } = {}
@@ -245,15 +254,18 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     return itemsOf(`${pathOf(entity)}/drafts`, { ...ownOf(what), signal })
   }
 
-  /** Follows the locks of an entity until `signal` is aborted, or the returned function is called. */
+  /**
+   * Follows the locks of an entity until `signal` is aborted, or the returned function is called.
+   */
   function subscribe(entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(entity)}/events`, listener, options)
   }
 
   /**
-   * Releases what is held when the page closes, until `signal` is aborted or the returned function is called. A lock with
-   * a typed text stays, so that the user finds the text again; the service keeps it as a draft when somebody else takes the
-   * field. What is not in the lock yet is sent. `onLost` tells what was released, in case the browser shows the page again.
+   * Releases what is held when the page closes, until `signal` is aborted or the returned function
+   * is called. A lock with a typed text stays, so that the user finds the text again; the service
+   * keeps it as a draft when somebody else takes the field. What is not in the lock yet is sent.
+   * `onLost` tells what was released, in case the browser shows the page again.
    * @param page by default the window
    */
   function releaseOnPageHide(
@@ -266,7 +278,8 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
           const left = unsent()
           if (left) http.outlive(pathOf(handle), bodyOf(handle, left.text), ifMatch(left.version))
         } else {
-          // In this version: by now the lock, and a text in it, may be that of another window of the same user.
+          // In this version: by now the lock, and a text in it, may be that of another window of
+          // the same user.
           http.outlive(
             `${pathOf(handle)}/release`,
             { fieldName: handle.fieldName, uid },
@@ -286,17 +299,22 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     release,
     list,
     drafts,
-    /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
+    /**
+     * Discards the user's drafts of a field or, without `fieldName`, all of the entity; with
+     * `draft`, only the one with this id.
+     */
     discard: dropper('/drafts'),
     /**
-     * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes on. Nothing is taken from them.
+     * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes
+     * on. Nothing is taken from them.
      * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
      */
     ask: poster<Field>('/requests'),
     /** Asks for a field no longer. */
     withdraw: dropper<Field>('/requests'),
     /**
-     * Tells those who follow an entity that the user has it open, for 90 seconds or until `leave`; called again it goes on.
+     * Tells those who follow an entity that the user has it open, for 90 seconds or until `leave`;
+     * called again it goes on.
      * @throws {QuoinError} TOO_MANY_REQUESTS when as many users as are shown have it open
      */
     attend: poster<LockedEntity>('/presence'),
@@ -321,12 +339,17 @@ function pathOf({ type, id }: LockedEntity): string {
   return `/api/cloud/data-state/${encodeURIComponent(type)}/${encodeURIComponent(id)}`
 }
 
-/** The condition that a lock is in this version still; none for a record without one, which another program has written. */
+/**
+ * The condition that a lock is in this version still; none for a record without one, which another
+ * program has written.
+ */
 function ifMatch(version: string | undefined): Record<string, string> {
   return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
-/** Since when a lock is its user's, in seconds. Records of other programs may have anything there. */
+/**
+ * Since when a lock is its user's, in seconds. Records of other programs may have anything there.
+ */
 function sinceOf(lock: LockRecord | undefined): number | undefined {
   return Number.isSafeInteger(lock?.timestamp) && lock!.timestamp >= 0 ? lock!.timestamp : undefined
 }
@@ -335,7 +358,10 @@ function isChanged(error: unknown): boolean {
   return (error as QuoinError).code === 'LOCK_CHANGED'
 }
 
-/** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
+/**
+ * What an answer says of the lock that it granted. A proxy that compresses makes the entity tag
+ * weak; it names the version all the same.
+ */
 function grantedBy({ headers }: Answer<unknown>): Grant {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw errorOf(200)

@@ -1,6 +1,6 @@
 /**
- * What the service takes and answers, as the client's users see it: plain types, so that the client needs no package for
- * them. A test holds them to the schemas of the service.
+ * What the service takes and answers, as the client's users see it: plain types, so that the client
+ * needs no package for them. A test holds them to the schemas of the service.
  */
 
 /** One value of a field, in core REST's JSON. */

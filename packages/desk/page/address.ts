@@ -10,7 +10,10 @@ export interface Query {
   offset: number
 }
 
-/** The criteria that the site's editions can be searched by. The service refuses a criterion whose field the content model does not have. */
+/**
+ * The criteria that the site's editions can be searched by. The service refuses a criterion whose
+ * field the content model does not have.
+ */
 export function criteriaOf({
   keys,
   fields
@@ -27,7 +30,10 @@ export function criteriaOf({
   )
 }
 
-/** Where the reader is, by the part of the address behind the #. `unknown` is an address that the page does not have; `id` is what it has in the place of an edition's id. */
+/**
+ * Where the reader is, by the part of the address behind the #. `unknown` is an address that the
+ * page does not have; `id` is what it has in the place of an edition's id.
+ */
 export type Place =
   | { view: 'list'; query: Query }
   | { view: 'edition'; id: string }
@@ -101,13 +107,17 @@ export function editionAddress(id: string): string {
   return `#/editions/${id}`
 }
 
-/** The address of the form for a new edition. @param from the edition to duplicate, `latest` for the newest */
+/**
+ * The address of the form for a new edition.
+ * @param from the edition to duplicate, `latest` for the newest
+ */
 export function newAddress(from?: string): string {
   return `#/new${from === undefined ? '' : `?${new URLSearchParams({ from })}`}`
 }
 
 /**
- * Where the service is: what stands before /desk in the path of the page. Empty at the root of a host.
+ * Where the service is: what stands before /desk in the path of the page. Empty at the root of a
+ * host.
  * @param pathname that of the page, such as `/quoin/desk`
  */
 export function serviceOf(pathname: string): string {

@@ -2,7 +2,10 @@ import type { Session } from './edition.ts'
 
 type Leavable = Pick<Session, 'id' | 'fields' | 'orders' | 'close'>
 
-/** Editions that were left with a text that is not in its lock yet, or a running order that is not saved. Reopening one shows it as it was. It is closed once its locks and Drupal have everything. */
+/**
+ * Editions that were left with a text that is not in its lock yet, or a running order that is not
+ * saved. Reopening one shows it as it was. It is closed once its locks and Drupal have everything.
+ */
 export function createBackground<One extends Leavable>() {
   const sessions = new Map<string, One>()
 

@@ -24,7 +24,9 @@ export function changesOf(
   }
 }
 
-/** What a lock is on: the id of the entity, and the language where it is on one translation alone. */
+/**
+ * What a lock is on: the id of the entity, and the language where it is on one translation alone.
+ */
 export function partsOf({ entityId }: Pick<LockView, 'entityId'>): {
   id: string
   language: string | undefined
@@ -77,10 +79,11 @@ export interface TakeoverDeps {
 }
 
 /**
- * Takes a lock from this user, in the version that the board showed last. A user who types writes new versions all the
- * time: then this waits for the board to show the next one, and tries again, ten times at most.
- * @throws {QuoinError} LOCK_CHANGED when a third user has the field by now, the board shows nothing new in time, or the
- *   lock has changed at every try
+ * Takes a lock from this user, in the version that the board showed last. A user who types writes
+ * new versions all the time: then this waits for the board to show the next one, and tries again,
+ * ten times at most.
+ * @throws {QuoinError} LOCK_CHANGED when a third user has the field by now, the board shows nothing
+ *   new in time, or the lock has changed at every try
  */
 export async function takeFrom(
   from: string | undefined,

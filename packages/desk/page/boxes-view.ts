@@ -19,7 +19,10 @@ export interface Boxes {
   isInvalid: boolean
   isLocked?: boolean
   isRequired?: boolean
-  /** Whether a browser cannot read the content of the boxes as a value. The content stays as it is typed. */
+  /**
+   * Whether a browser cannot read the content of the boxes as a value. The content stays as it is
+   * typed.
+   */
   isUnreadable?: boolean
   /** The ids of the elements that describe them. */
   describedBy: string

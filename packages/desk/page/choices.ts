@@ -34,8 +34,8 @@ export type OrderChoice = Choice<OrderDifference> & { tokens: string[] }
 export type Choices = ReturnType<typeof createChoices>
 
 /**
- * What an editor takes of the differences between what is there and other texts, such as drafts. A change that comes again
- * after something else has changed is chosen as it was.
+ * What an editor takes of the differences between what is there and other texts, such as drafts. A
+ * change that comes again after something else has changed is chosen as it was.
  */
 export function createChoices(onChange: () => void) {
   const remembered = new Map<string, { from: string; pieces: Piece[]; turned: Set<string> }>()
@@ -94,8 +94,8 @@ export function createChoices(onChange: () => void) {
     },
 
     /**
-     * The choice among the changes from the present order to one of before. At first moves are taken, articles neither come
-     * nor go.
+     * The choice among the changes from the present order to one of before. At first moves are
+     * taken, articles neither come nor go.
      */
     order(name: string, present: string[], before: string[]): OrderChoice {
       const { turned } = recall('order', name, present.join(' '), before.join(' '))

@@ -25,7 +25,10 @@ export function closingButton(closing: Closing): View {
   }}>${isDone ? words.back : words.act}</button>`
 }
 
-/** What speaks against closing an edition, each thing with the way to it, and the button that does it. */
+/**
+ * What speaks against closing an edition, each thing with the way to it, and the button that does
+ * it.
+ */
 export function closingView(
   closing: Closing,
   { unsaved, save, goTo, wordsOf }: ClosingContext

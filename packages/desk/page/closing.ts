@@ -13,7 +13,9 @@ export type ClosingWords = Record<
   string
 >
 
-/** What closing an edition is called; undefined where the content model has nothing that it sets. */
+/**
+ * What closing an edition is called; undefined where the content model has nothing that it sets.
+ */
 export function closingWords({
   closing,
   keys
@@ -64,7 +66,9 @@ export interface ClosingDeps {
 
 export type Closing = ReturnType<typeof createClosing>
 
-/** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
+/**
+ * Closing an edition, by default publishing it: what speaks against it, the act, and the way back.
+ */
 export function createClosing({
   editions,
   id,

@@ -7,7 +7,10 @@ export function createCopy() {
   let arrived: string | undefined
   /** The texts that were sent since the last one that arrived. */
   let ownTexts = new Set<string>()
-  /** How many locks there were: an answer to a write of an earlier one says nothing of the present one. */
+  /**
+   * How many locks there were: an answer to a write of an earlier one says nothing of the present
+   * one.
+   */
   let lockCount = 0
 
   /** Begins anew with the text of a lock that was granted. */
@@ -32,7 +35,11 @@ export function createCopy() {
     give: (text: string): void => {
       ownTexts.add(text)
     },
-    /** Sends a text to the lock. @param age how long ago it was typed, in milliseconds @returns the failure, if there was one */
+    /**
+     * Sends a text to the lock.
+     * @param age how long ago it was typed, in milliseconds
+     * @returns the failure, if there was one
+     */
     async send(lock: Held, text: string, age: number): Promise<QuoinError | undefined> {
       lastSent = text
       ownTexts.add(text)

@@ -12,7 +12,10 @@ export function hasPieces({ pieces, changes }: TextChoice): boolean {
   return changes.length > 0 && pieces.some((piece) => !isChange(piece) && piece.same.trim() !== '')
 }
 
-/** The difference of two texts. With a choice among several changes each one is a button that takes or leaves it. */
+/**
+ * The difference of two texts. With a choice among several changes each one is a button that takes
+ * or leaves it.
+ */
 export function differenceView(pieces: Piece[], choice?: Choice<TextChange>): TemplateResult {
   const isOffered = choice !== undefined && choice.changes.length > 1
   return html`<p class="difference" dir="auto">${pieces.map((piece, index) => {
@@ -38,7 +41,10 @@ function shorten(text: string, isAfter: boolean, isBefore: boolean): string {
   return `${letters.slice(0, start).join('')} … ${end === 0 ? '' : letters.slice(-end).join('')}`
 }
 
-/** What came into an order, moved in it and went. With a choice each one has a box that takes or leaves it. */
+/**
+ * What came into an order, moved in it and went. With a choice each one has a box that takes or
+ * leaves it.
+ */
 export function orderDifferenceView(
   changes: OrderDifference[],
   titleOf: (token: string) => string,

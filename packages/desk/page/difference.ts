@@ -1,6 +1,8 @@
 import { diffArrays } from 'diff'
 
-/** A part of a text: the same before and after, or changed. Either side of a change may be empty. */
+/**
+ * A part of a text: the same before and after, or changed. Either side of a change may be empty.
+ */
 export type Piece = { same: string } | TextChange
 
 export interface TextChange {
@@ -14,7 +16,10 @@ export interface OrderDifference {
   token: string
 }
 
-/** How many words may differ between texts that are compared word by word: the work grows with its square. */
+/**
+ * How many words may differ between texts that are compared word by word: the work grows with its
+ * square.
+ */
 const MOST = 500
 
 /** How much of two texts has to be the same for their difference to be told in pieces. */
@@ -26,7 +31,10 @@ export function isChange(piece: Piece): piece is TextChange {
   return 'came' in piece
 }
 
-/** The difference of two texts, word by word. Changed words with nothing but spaces between them are one piece. */
+/**
+ * The difference of two texts, word by word. Changed words with nothing but spaces between them are
+ * one piece.
+ */
 export function differenceOf(before: string, after: string): Piece[] {
   const parts = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength: MOST })
   const pieces: Piece[] = []
@@ -74,7 +82,10 @@ export function compose(pieces: Piece[], isTaken: (change: TextChange) => boolea
     .join('')
 }
 
-/** What came into an order, in its new order, what has moved in it, and then what has gone. No token is in an order twice. */
+/**
+ * What came into an order, in its new order, what has moved in it, and then what has gone. No token
+ * is in an order twice.
+ */
 export function orderDifference(before: string[], after: string[]): OrderDifference[] {
   const [then, now] = [new Set(before), new Set(after)]
   const moves = new Set(
@@ -97,7 +108,10 @@ export function orderDifference(before: string[], after: string[]): OrderDiffere
   ]
 }
 
-/** The order with those of its changes that are taken: what came or has moved stands after what it stands after in the new one. */
+/**
+ * The order with those of its changes that are taken: what came or has moved stands after what it
+ * stands after in the new one.
+ */
 export function composeOrder(
   before: string[],
   after: string[],

@@ -1,7 +1,10 @@
 import type { Client, Draft, Holder } from '../../client/src/client.ts'
 import type { Field } from './field.ts'
 
-/** A text of an editor that is in no lock: a draft of the service or, without `displacedAt`, in this browser alone. */
+/**
+ * A text of an editor that is in no lock: a draft of the service or, without `displacedAt`, in this
+ * browser alone.
+ */
 export interface EditorDraft {
   id?: string
   fieldName: string
@@ -19,7 +22,10 @@ export interface DraftsDeps {
   onChange: () => void
 }
 
-/** The texts of an editor that others have displaced, or whose locks have expired. The newest is the first. */
+/**
+ * The texts of an editor that others have displaced, or whose locks have expired. The newest is the
+ * first.
+ */
 export function createDrafts({ locks, entity, storage, onChange }: DraftsDeps) {
   let drafts: Draft[] = []
   const name = () => `${entity().type}/${entity().id}`
@@ -98,8 +104,8 @@ const MOST = 100
 export type DraftStorage = ReturnType<typeof createDraftStorage>
 
 /**
- * The texts of one editor that are in this browser alone, of all editions. They outlive the window, and a crash. Another
- * window sees them when it is opened.
+ * The texts of one editor that are in this browser alone, of all editions. They outlive the window,
+ * and a crash. Another window sees them when it is opened.
  */
 export function createDraftStorage(store: TextStorage, uid: string) {
   const prefix = `quoin-text/${encodeURIComponent(uid)}/`
@@ -139,7 +145,10 @@ export function createDraftStorage(store: TextStorage, uid: string) {
       write(record)
       texts = [record, ...texts]
     },
-    /** Removes the texts that are not needed any more. What another window has made of one since stays in the store. */
+    /**
+     * Removes the texts that are not needed any more. What another window has made of one since
+     * stays in the store.
+     */
     drop(isOver: (draft: EditorDraft) => boolean, name: string): void {
       const obsolete = texts.filter((text) => text.of === name && isOver(text))
       for (const text of obsolete) {
@@ -152,8 +161,10 @@ export function createDraftStorage(store: TextStorage, uid: string) {
       texts = texts.filter((text) => !obsolete.includes(text))
     },
     /**
-     * Keeps the text of one field of this window from its first letter, until the text is in its lock or saved.
-     * @returns a function that takes the text, or undefined once it is not needed any more, and says whether the store has it
+     * Keeps the text of one field of this window from its first letter, until the text is in its
+     * lock or saved.
+     * @returns a function that takes the text, or undefined once it is not needed any more, and
+     *   says whether the store has it
      */
     mirror(name: string, fieldName: string): (text: string | undefined) => boolean {
       const key = `${prefix}${here}/${name}/${fieldName}`
@@ -174,7 +185,10 @@ export function createDraftStorage(store: TextStorage, uid: string) {
   }
 }
 
-/** What the store has below a prefix, the newest first. Whatever else of this host writes there is left alone. */
+/**
+ * What the store has below a prefix, the newest first. Whatever else of this host writes there is
+ * left alone.
+ */
 function inStore(store: TextStorage, prefix: string): StoredDraft[] {
   const keys = Array.from({ length: store.length }, (_, index) => store.key(index)!).filter((key) =>
     key.startsWith(prefix)
@@ -195,12 +209,15 @@ function draftIn(json: string, key: string): StoredDraft[] {
   }
 }
 
-/** How many bytes of texts a closing page can send. The limit is 64 KiB (Fetch Standard, keepalive), the rest of the requests included. */
+/**
+ * How many bytes of texts a closing page can send. The limit is 64 KiB (Fetch Standard, keepalive),
+ * the rest of the requests included.
+ */
 const LAST_BYTES = 56_000
 
 /**
- * Whether closing the page would lose a text. A closing page sends what is not in its lock yet, but only to a lock that it
- * holds and that answers, and only so many bytes.
+ * Whether closing the page would lose a text. A closing page sends what is not in its lock yet, but
+ * only to a lock that it holds and that answers, and only so many bytes.
  * @param isSilent whether the page sends nothing, since somebody else is signed in
  */
 export function isAtRisk(

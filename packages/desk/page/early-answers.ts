@@ -5,8 +5,8 @@ export const ANSWER_MS = 30_000
 export const TOKEN = 'quoin-token'
 
 /**
- * Makes a `fetch` that hands out each early answer once, in the place of a request. A request without a signal ends after
- * ANSWER_MS.
+ * Makes a `fetch` that hands out each early answer once, in the place of a request. A request
+ * without a signal ends after ANSWER_MS.
  * @param answers by absolute address
  * @param page the address of the page
  */

@@ -2,8 +2,8 @@ import { placeOf, serviceOf } from './address.ts'
 import { ANSWER_MS, bearer, tokenOfTab } from './early-answers.ts'
 import type { Settings } from './settings.ts'
 
-// The page has this script in it. It begins to read the edition that the address names, while the page's script is still on
-// its way; `early-answers.ts` hands the answers out.
+// The page has this script in it. It begins to read the edition that the address names, while the
+// page's script is still on its way; `early-answers.ts` hands the answers out.
 
 declare global {
   interface Window {

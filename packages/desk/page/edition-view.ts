@@ -30,7 +30,10 @@ export interface EditionContext {
   windows: Windows
 }
 
-/** What an address leads to that the page does not have. @param id what it names an edition by, if it does */
+/**
+ * What an address leads to that the page does not have.
+ * @param id what it names an edition by, if it does
+ */
 export function unknownView(id?: string): TemplateResult {
   return html`
     ${crumbs()}
@@ -90,7 +93,10 @@ function content(session: Session, context: EditionContext): TemplateResult {
   const own = entityOf(edition, model)
   const idOf = (item: Item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
 
-  /** Leads to what a finding is about: an article, a field, a draft, or the search where there are no articles. What is not shown is on the lock board alone. */
+  /**
+   * Leads to what a finding is about: an article, a field, a draft, or the search where there are
+   * no articles. What is not shown is on the lock board alone.
+   */
   function goTo(finding: Finding): void {
     if (finding.code === 'ORDER_EMPTY') return goToFinder()
     const target = placeOf(finding) ?? document.getElementById('board')!

@@ -31,13 +31,18 @@ import { nameOf } from './words.ts'
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
 const AGAIN_MS = 10_000
 
-/** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
+/**
+ * How long to wait for more locks to be released before the edition is read again, in milliseconds.
+ */
 const SETTLE_MS = 300
 
 /** How long to wait for more saves of others before the edition is read again, in milliseconds. */
 const SAVED_MS = 50
 
-/** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
+/**
+ * How often a save is sent while others save other fields at the same moment: each time one of them
+ * succeeds.
+ */
 const TRIES = 10
 
 /** The key of a reference that has what locks name articles by. */
@@ -68,7 +73,10 @@ export interface SessionDeps {
 
 export type Session = ReturnType<typeof createSession>
 
-/** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
+/**
+ * An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and
+ * saving.
+ */
 export function createSession(
   {
     client,
@@ -199,7 +207,9 @@ export function createSession(
   const isOwn = (lock: LockView) =>
     lock.entityType === entity().type && lock.entityId === entity().id
 
-  /** Reads the edition, for the first time or again. Text typed here stays on top of what is saved. */
+  /**
+   * Reads the edition, for the first time or again. Text typed here stays on top of what is saved.
+   */
   async function load(): Promise<void> {
     clearTimeout(retry)
     const before = edition
@@ -360,7 +370,10 @@ export function createSession(
         : client.locks.subscribe(entity(), listener)
   }
 
-  /** Announces the locks that others have taken and released. A field that was released may have been saved. */
+  /**
+   * Announces the locks that others have taken and released. A field that was released may have
+   * been saved.
+   */
   function announceChanges(before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
     const { takeovers, starts, ends } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
@@ -552,7 +565,10 @@ export function createSession(
     }
   }
 
-  /** Takes back the last step. From within a field it takes back only what the page has put there. @returns whether there was a step */
+  /**
+   * Takes back the last step. From within a field it takes back only what the page has put there.
+   * @returns whether there was a step
+   */
   function undo(inside?: Field): boolean {
     return tell('undone', history.undo(inside))
   }
@@ -647,7 +663,10 @@ export function createSession(
     petitions,
     handOver,
     presence,
-    /** The page is closed: sends text that is not in its lock yet, withdraws petitions, and ends the presence. */
+    /**
+     * The page is closed: sends text that is not in its lock yet, withdraws petitions, and ends the
+     * presence.
+     */
     keep(): void {
       for (const field of fields) field.keep()
       petitions.end()

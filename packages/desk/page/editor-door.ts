@@ -41,7 +41,10 @@ export interface DoorDeps extends Pick<EditorDeps, 'language' | 'undo' | 'redo'>
   onChange: () => void
 }
 
-/** The editor of a field. Its script loads when an editor is first opened. Without it, or while it is closed, the source is edited. */
+/**
+ * The editor of a field. Its script loads when an editor is first opened. Without it, or while it
+ * is closed, the source is edited.
+ */
 export function editorDoor(field: Field, { onChange, ...deps }: DoorDeps) {
   const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
   const isNew = !doors.has(field)

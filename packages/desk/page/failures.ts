@@ -2,7 +2,10 @@ import { QuoinError } from '../../client/src/client.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
 
-/** The failure of a call of the client. Throws any other error again, since it is a defect of the page. */
+/**
+ * The failure of a call of the client. Throws any other error again, since it is a defect of the
+ * page.
+ */
 export function failureOf(error: unknown): QuoinError {
   if (error instanceof QuoinError) return error
   throw error

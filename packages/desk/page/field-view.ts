@@ -144,7 +144,10 @@ export function notes(field: Field, acts?: FieldActs): View {
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
 }
 
-/** What somebody else has saved, as what differs from one's own text. With several changes an editor may take some. */
+/**
+ * What somebody else has saved, as what differs from one's own text. With several changes an editor
+ * may take some.
+ */
 function conflictView(
   field: Field,
   theirs: string,
@@ -160,8 +163,8 @@ function conflictView(
 }
 
 /**
- * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no control but its buttons.
- * A control that cannot have the focus does not keep the lock.
+ * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no
+ * control but its buttons. A control that cannot have the focus does not keep the lock.
  */
 async function takeOver(field: Field): Promise<void> {
   const place = document.activeElement?.closest('[data-field]')

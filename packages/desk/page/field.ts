@@ -16,7 +16,10 @@ import { createBoard, takeFrom } from './board.ts'
 import { createText } from './text.ts'
 import { say } from './texts.ts'
 
-/** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
+/**
+ * The text of a field that another user has now. Without `wasHeld` the other user had it before
+ * this one typed.
+ */
 export interface Displacement {
   shape: Shape
   text: string
@@ -31,7 +34,10 @@ export interface FieldDeps {
   /** The uid of who sits here. */
   uid: string
   locks: Client['locks']
-  /** Takes the text that is in no lock yet; undefined if there is none. Says whether the browser has it. */
+  /**
+   * Takes the text that is in no lock yet; undefined if there is none. Says whether the browser has
+   * it.
+   */
   mirror: (text: string | undefined) => boolean
   /** Told that there is something new to see. */
   onChange: () => void
@@ -43,7 +49,10 @@ export interface FieldDeps {
 
 export type Field = ReturnType<typeof createField>
 
-/** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
+/**
+ * A field of an edition as one editor has it before him: its text, its lock, and what stands in the
+ * way.
+ */
 export function createField({
   shape,
   items,
@@ -129,7 +138,9 @@ export function createField({
     update()
   }
 
-  /** Somebody else has the field: shows the saved text, and tells the writer where the typed one is. */
+  /**
+   * Somebody else has the field: shows the saved text, and tells the writer where the typed one is.
+   */
   function lose(by: Holder): void {
     const displacement = { shape, text: text.now, by, wasHeld: ownLock !== undefined }
     const isTold = displacement.wasHeld || text.isDirty
@@ -170,7 +181,10 @@ export function createField({
     if (!failure && isFocused) await take()
   }
 
-  /** Keeps what is typed. A lock that no text needs is released, unless the field has the focus and nothing was typed. */
+  /**
+   * Keeps what is typed. A lock that no text needs is released, unless the field has the focus and
+   * nothing was typed.
+   */
   async function keepOrRelease(): Promise<void> {
     if (!text.isDirty) trouble.is()
     if (text.isDirty) keep()
@@ -191,7 +205,10 @@ export function createField({
     get isKept() {
       return isKept()
     },
-    /** When what is typed was kept, in seconds; undefined while it is not, and where nothing is typed. */
+    /**
+     * When what is typed was kept, in seconds; undefined while it is not, and where nothing is
+     * typed.
+     */
     get keptAt() {
       return text.isDirty && text.now === backup.text ? backup.at : undefined
     },
@@ -303,7 +320,8 @@ export function createField({
       offer.end()
       copy.begin()
       if (ownLock) await keepOrRelease()
-      // By the version that was seen: this deletes an expired lock too, and leaves a lock with which another window went on.
+      // By the version that was seen: this deletes an expired lock too, and leaves a lock with
+      // which another window went on.
       else if (lock) await locks.release(what, lock).catch(takeRefusal)
       update()
     },
@@ -321,7 +339,8 @@ export function createField({
       if (!text.isDirty) trouble.is()
       holder = lock && lock.userData.uid !== uid ? lock : undefined
       if (holder && ownLock) return lose(holder)
-      // Somebody may have forced the release. The next write tells, so typed text is written at once.
+      // Somebody may have forced the release. The next write tells, so typed text is written at
+      // once.
       if (!lock && wasMine && ownLock && text.isDirty) {
         copy.begin()
         keep()

@@ -23,7 +23,9 @@ export interface Shape {
   template: Item
   /** The time zone of a moment, where the content model tells the site's. */
   zone?: string | undefined
-  /** Whether a date or moment has a second end: its text is both, such as `2026-11-18/2026-11-20`. */
+  /**
+   * Whether a date or moment has a second end: its text is both, such as `2026-11-18/2026-11-20`.
+   */
   isRange?: boolean
   /** Drupal's help text. */
   help?: string
@@ -40,15 +42,19 @@ const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 /** How long a text may be that has a single line. */
 const LINE = 90
 
-/** Base fields that Drupal and its modules keep for themselves, besides the keys of the content model. */
+/**
+ * Base fields that Drupal and its modules keep for themselves, besides the keys of the content
+ * model.
+ */
 const KEPT_BY_DRUPAL =
   /^(created|uid|path|metatag|menu_link|_links)$|^(revision|content_translation)_/
 
 /**
- * The fields that an editor sees, the label, the key and the edition type first, those of many lines last. Base fields
- * are shown like `field_*` ones, except those that Drupal keeps for itself. JSON:API does not tell an editor what type a
- * field has, so it is read off its value or, where it is empty, off that of another edition; one that is empty everywhere
- * is a line of text, which Drupal casts.
+ * The fields that an editor sees, the label, the key and the edition type first, those of many
+ * lines last. Base fields are shown like `field_*` ones, except those that Drupal keeps for itself.
+ * JSON:API does not tell an editor what type a field has, so it is read off its value or, where it
+ * is empty, off that of another edition; one that is empty everywhere is a line of text, which
+ * Drupal casts.
  */
 export function shapesOf(
   edition: Edition,
@@ -103,7 +109,10 @@ function templateOf(kind: Kind, [item = {}]: Item[]): Item {
 /** What sites call a label or a key. */
 const COMMON = ['title', 'name', 'key'] as const
 
-/** Drupal's label of a field where the content model has it, else its name in words: `field_page_count` is "Page count". */
+/**
+ * Drupal's label of a field where the content model has it, else its name in words:
+ * `field_page_count` is "Page count".
+ */
 export function labelOf(name: string, { keys, fields, fieldConfig }: Model): string {
   const { label = '' } = fieldConfig[name] ?? {}
   if (label !== '') return label
@@ -194,8 +203,8 @@ export function endsOf({ isRange }: Pick<Shape, 'isRange'>, text: string): strin
 
 /**
  * The items that a text stands for.
- * @param items those of the edition as it is: what the text does not tell, such as a text's format and summary or a second
- *   link, is taken from them
+ * @param items those of the edition as it is: what the text does not tell, such as a text's format
+ *   and summary or a second link, is taken from them
  */
 export function itemsOf(
   { kind, template, zone, isRange }: Shape,
@@ -252,7 +261,10 @@ function instant(local: string, before: string, zone: string | undefined): strin
   return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
 }
 
-/** How often the site's clocks show the time that is typed: 0 if they skip it, 2 if it comes twice. Of a range the end that is not 1 counts. */
+/**
+ * How often the site's clocks show the time that is typed: 0 if they skip it, 2 if it comes twice.
+ * Of a range the end that is not 1 counts.
+ */
 export function timesOf({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 {
   const times = text
     .split('/')
@@ -260,7 +272,10 @@ export function timesOf({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 
   return times.find((one) => one === 0) ?? times.find((one) => one === 2) ?? 1
 }
 
-/** The items of a reference field, each by a name of its own, also where the same target is in it twice. */
+/**
+ * The items of a reference field, each by a name of its own, also where the same target is in it
+ * twice.
+ */
 export function tokensOf(items: Item[]): Map<string, Item> {
   const tokens = new Map<string, Item>()
   for (const item of items) {

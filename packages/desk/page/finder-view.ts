@@ -22,7 +22,10 @@ export interface FinderContext {
   add: (result: SearchResult) => void
 }
 
-/** The search for articles: each result is added with its button, with Enter, or by dragging it into the order. */
+/**
+ * The search for articles: each result is added with its button, with Enter, or by dragging it into
+ * the order.
+ */
 export function finderView(finder: Finder, context: FinderContext): TemplateResult {
   const { order, add } = context
   const places = order.items.length + 1

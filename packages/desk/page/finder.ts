@@ -56,7 +56,10 @@ export function uuidOf({ item }: SearchResult): string {
 
 export type Finder = ReturnType<typeof createFinder>
 
-/** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
+/**
+ * The search for articles that an edition can take in: what it finds, where that stands already,
+ * and who is at work in it.
+ */
 export function createFinder({
   search,
   looksOf,
@@ -138,7 +141,10 @@ export function createFinder({
     onChange()
   }
 
-  /** Completes the results whose image or section is a reference, in one request. They are shown before. */
+  /**
+   * Completes the results whose image or section is a reference, in one request. They are shown
+   * before.
+   */
   async function look(rows: Edition[], signal: AbortSignal): Promise<void> {
     const { image, section } = lists[list]!
     const holds = (row: Edition, path: string | undefined) =>
@@ -183,7 +189,10 @@ export function createFinder({
     get results() {
       return results
     },
-    /** Whether the list names a field of images, or of sections; then each result has a place for one. */
+    /**
+     * Whether the list names a field of images, or of sections; then each result has a place for
+     * one.
+     */
     get hasImages() {
       return lists[list]!.image !== undefined
     },

@@ -1,4 +1,7 @@
-/** The places around the focused element, the innermost first: a field, a part of the page, the page. */
+/**
+ * The places around the focused element, the innermost first: a field, a part of the page, the
+ * page.
+ */
 export function placesOf(element: Element | null): Element[] {
   const places: Element[] = []
   for (
@@ -11,7 +14,10 @@ export function placesOf(element: Element | null): Element[] {
   return places
 }
 
-/** The element of a place that takes the focus, without locking a field that nobody has begun to edit. */
+/**
+ * The element of a place that takes the focus, without locking a field that nobody has begun to
+ * edit.
+ */
 function targetIn(place: Element): HTMLElement | null {
   if (place.matches('main')) return place.querySelector('h1')
   if (!place.matches('[data-field]')) return place.querySelector('button')
@@ -29,8 +35,8 @@ function targetIn(place: Element): HTMLElement | null {
 }
 
 /**
- * Gives the focus back after the page was shown anew: to what had it, which loses it where it is moved, or to what has
- * taken its place; else the reader would be at the top of the page.
+ * Gives the focus back after the page was shown anew: to what had it, which loses it where it is
+ * moved, or to what has taken its place; else the reader would be at the top of the page.
  */
 export function keepFocus(element: Element | null, places: Element[]): void {
   const { activeElement } = document

@@ -13,7 +13,10 @@ const isNamed =
   ({ attrs }: Mark) =>
     names.includes(attrs['name'])
 
-/** The marks with one of these names in what is selected, or with which the next letter would be typed. */
+/**
+ * The marks with one of these names in what is selected, or with which the next letter would be
+ * typed.
+ */
 export function marksIn({ selection, storedMarks, doc }: EditorState, names: string[]): Mark[] {
   if (selection.empty) return (storedMarks ?? selection.$from.marks()).filter(isNamed(names))
   const marks: Mark[] = []
@@ -23,7 +26,10 @@ export function marksIn({ selection, storedMarks, doc }: EditorState, names: str
   return marks
 }
 
-/** Bold, italic: takes all of these out of what is selected, or puts the first of them in where there is none. */
+/**
+ * Bold, italic: takes all of these out of what is selected, or puts the first of them in where
+ * there is none.
+ */
 export function toggle(names: [string, ...string[]]): Command {
   return (state, dispatch) => {
     const {
@@ -73,7 +79,10 @@ function extentOf($pos: ResolvedPos, mark: Mark): { from: number; to: number } {
 /** What Drupal keeps of what a link goes to, which another address is not of. */
 const isOfTarget = ([name]: HtmlAttribute) => name === 'href' || name.startsWith('data-entity-')
 
-/** Links what is selected, or the address itself where nothing is, or gives the link there another address; none takes it away. */
+/**
+ * Links what is selected, or the address itself where nothing is, or gives the link there another
+ * address; none takes it away.
+ */
 export function setLink(address: string): Command {
   return (state, dispatch) => {
     const { selection } = state
@@ -97,7 +106,10 @@ export function setLink(address: string): Command {
   }
 }
 
-/** Makes a list of what is selected, or of one kind of list the other; a list of this kind is one no more. */
+/**
+ * Makes a list of what is selected, or of one kind of list the other; a list of this kind is one no
+ * more.
+ */
 export function list(name: 'ul' | 'ol'): Command {
   return (state, dispatch) => {
     const present = listAt(state)
@@ -119,7 +131,10 @@ export function listAt({ selection: { $from } }: EditorState) {
   return undefined
 }
 
-/** Makes paragraphs or headings of what is selected. @param level of a heading; 0 for a paragraph */
+/**
+ * Makes paragraphs or headings of what is selected.
+ * @param level of a heading; 0 for a paragraph
+ */
 export function style(level: number): Command {
   const [type, attrs]: [NodeType, Attrs | null] =
     level === 0 ? [paragraph!, null] : [heading!, { level }]

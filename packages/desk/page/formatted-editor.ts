@@ -94,7 +94,9 @@ function addStyle(): void {
 /** What was copied here last: in this window it is pasted as it was, with all its attributes. */
 let copied: { html: string; slice: Slice } | undefined
 
-/** An editor of the formatted text of one field, with its tools. The field has each input at once. */
+/**
+ * An editor of the formatted text of one field, with its tools. The field has each input at once.
+ */
 export function createEditor({ field, language, onLeave, ...page }: EditorDeps): Editor {
   addStyle()
   const { name, label, help } = field.shape
@@ -226,7 +228,9 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
     }
   })
 
-  /** Takes in what is selected, of which the browser may not have told yet when the next key comes. */
+  /**
+   * Takes in what is selected, of which the browser may not have told yet when the next key comes.
+   */
   function readSelection(): void {
     const { anchorNode, anchorOffset, focusNode, focusOffset } = document.getSelection()!
     const { selection, doc } = view.state

@@ -39,7 +39,10 @@ export interface NodeJson {
   text?: string
 }
 
-/** Of a text's own attributes the page shows these alone: others could change how the page looks, or load something. */
+/**
+ * Of a text's own attributes the page shows these alone: others could change how the page looks, or
+ * load something.
+ */
 function shown(attributes: HtmlAttribute[]): Record<string, string> {
   return Object.fromEntries(
     attributes.filter(([name]) => name === 'lang' || name === 'dir' || name === 'start')
@@ -61,8 +64,8 @@ function pieceOf({ attrs }: Node, name: string): DOMOutputSpec {
 }
 
 /**
- * The texts that can be edited. Each element keeps its attributes. One type stands for all elements within a line, so that
- * they stay in each other as they are.
+ * The texts that can be edited. Each element keeps its attributes. One type stands for all elements
+ * within a line, so that they stay in each other as they are.
  */
 export const schema = new Schema({
   nodes: {
@@ -153,7 +156,8 @@ export interface OpenedText {
 
 /**
  * A text of HTML as the editor has it.
- * @throws {NotKept} where it could not be written again with nothing changed but what `essence` leaves out
+ * @throws {NotKept} where it could not be written again with nothing changed but what `essence`
+ *   leaves out
  */
 export function openText(source: string): OpenedText {
   if (source.length > LONGEST) throw new NotKept('long')
@@ -264,7 +268,10 @@ function read(tokens: Token[]): NodeJson[] {
     return nodes
   }
 
-  /** What is within a line, to the end of its element. @param isOpen whether blocks may follow, before which it stops */
+  /**
+   * What is within a line, to the end of its element.
+   * @param isOpen whether blocks may follow, before which it stops
+   */
   function inline(
     parent: string,
     isOpen = false,
@@ -392,8 +399,8 @@ const PASTED_INLINE = new Set(['a', 'b', 'code', 'em', 'i', 's', 'strong', 'sub'
 const NOT_PASTED = new Set(['head', 'math', 'object', 'select', 'svg'])
 
 /**
- * Blocks of what is pasted, cleaned: paragraphs, headings, lists, links and the commonest formats, without any attribute
- * but the address of a link.
+ * Blocks of what is pasted, cleaned: paragraphs, headings, lists, links and the commonest formats,
+ * without any attribute but the address of a link.
  */
 export function pastedOf(html: string): NodeJson[] {
   const root: NodeJson[] = []

@@ -6,7 +6,10 @@ const MOST = 100
 /** What somebody has done on the page at once, such as a move, or discarding all that was typed. */
 export interface Step {
   words: string
-  /** Takes it back, unless somebody has changed the same since. @returns whether anything was taken back */
+  /**
+   * Takes it back, unless somebody has changed the same since.
+   * @returns whether anything was taken back
+   */
   back: () => boolean
   forth: () => boolean
   /** The texts that it has given fields. */
@@ -30,8 +33,8 @@ export interface Turn {
 }
 
 /**
- * The steps that an editor can take back: those that no text box undoes by itself. Taking one back changes nothing that was
- * changed since, or that somebody else holds by now.
+ * The steps that an editor can take back: those that no text box undoes by itself. Taking one back
+ * changes nothing that was changed since, or that somebody else holds by now.
  */
 export function createHistory() {
   let past: Step[] = []
@@ -42,7 +45,10 @@ export function createHistory() {
     future = []
   }
 
-  /** @param inside without it any step is taken, with it only one after which the field has not changed */
+  /**
+   * @param inside without it any step is taken, with it only one after which the field has not
+   *   changed
+   */
   function go(
     from: Step[],
     to: Step[],

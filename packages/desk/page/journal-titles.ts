@@ -16,7 +16,10 @@ export interface TitlesDeps {
   onChange: () => void
 }
 
-/** The titles of articles that were in an edition and are not in it now. The service tells only the names of those that are in it. */
+/**
+ * The titles of articles that were in an edition and are not in it now. The service tells only the
+ * names of those that are in it.
+ */
 export function createTitles({ read, lists, knows, learn, onChange }: TitlesDeps) {
   const uuids = new Set<string>()
   const listOf = ({ target_type: type }: Item) =>

@@ -64,7 +64,10 @@ export interface Wish {
   etag: string | undefined
 }
 
-/** What became of a field: the difference of its texts, or of its orders, with the articles by their tokens. */
+/**
+ * What became of a field: the difference of its texts, or of its orders, with the articles by their
+ * tokens.
+ */
 export interface Became {
   kind: Shape['kind']
   pieces: Piece[]
@@ -176,7 +179,10 @@ export function createJournal({
       })
   }
 
-  /** Whether a field is saved with these items now. Where a save has changed what is not shown, that counts too. */
+  /**
+   * Whether a field is saved with these items now. Where a save has changed what is not shown, that
+   * counts too.
+   */
   function isPresent(entry: JournalEntry, name: string, items: Item[]): boolean {
     const now = present().edition[name] ?? []
     return (

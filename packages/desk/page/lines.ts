@@ -1,6 +1,9 @@
 import type { en } from './texts-en.ts'
 
-/** A line that depends on a number, by the plural categories of CLDR; `other` stands for those that a language leaves out. */
+/**
+ * A line that depends on a number, by the plural categories of CLDR; `other` stands for those that
+ * a language leaves out.
+ */
 export interface Plural {
   one: string
   other: string

@@ -14,7 +14,9 @@ export interface ListContext {
   model: Model
   types: Named[]
   bundles: Named[]
-  /** Goes to another list; while the reader types, the address of before stays out of the history. */
+  /**
+   * Goes to another list; while the reader types, the address of before stays out of the history.
+   */
   go: (query: Query, isTyping?: boolean) => void
 }
 

@@ -7,10 +7,14 @@ import { say } from './texts.ts'
 
 export const PAGE = 20
 
-/** How long until a list is read again that comes from a copy or could not be read, in milliseconds. */
+/**
+ * How long until a list is read again that comes from a copy or could not be read, in milliseconds.
+ */
 const AGAIN_MS = 10_000
 
-/** How long after the reader's last move in the list its rows stay where they are, in milliseconds. */
+/**
+ * How long after the reader's last move in the list its rows stay where they are, in milliseconds.
+ */
 const HOLD_MS = 3000
 
 export interface ListDeps {

@@ -4,7 +4,10 @@ import { partsOf } from './board.ts'
 /** How long to wait for more news before the rows are read again, in milliseconds. */
 const SETTLE_MS = 1000
 
-/** How often they are read again without news, in milliseconds: of what is saved in Drupal's own form there is none. */
+/**
+ * How often they are read again without news, in milliseconds: of what is saved in Drupal's own
+ * form there is none.
+ */
 const LOOK_MS = 60_000
 
 export interface LiveDeps {
@@ -15,7 +18,10 @@ export interface LiveDeps {
   onChange: () => void
 }
 
-/** Who is at work in the rows of a list, and when to read them again. A page that nobody sees follows nothing. */
+/**
+ * Who is at work in the rows of a list, and when to read them again. A page that nobody sees
+ * follows nothing.
+ */
 export function createLive({ watch, reload, onChange }: LiveDeps) {
   let locks: LockView[] = []
   let stop: (() => void) | undefined

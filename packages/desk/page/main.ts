@@ -75,7 +75,9 @@ let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
-/** Renders the page, once for all changes of the same moment, and not while a press is under way. */
+/**
+ * Renders the page, once for all changes of the same moment, and not while a press is under way.
+ */
 function refresh(): void {
   isStale = true
   if (isPlanned || press.isDown) return
@@ -97,7 +99,10 @@ function titleNow(): string {
   return say(maker ? 'newEdition' : 'editions')
 }
 
-/** How soon after another a text is said along with it, in milliseconds. By itself it would cut the other off. */
+/**
+ * How soon after another a text is said along with it, in milliseconds. By itself it would cut the
+ * other off.
+ */
 const ALONG_MS = 100
 let announcedAt = -Infinity
 
@@ -132,7 +137,9 @@ function page(): TemplateResult {
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
 }
 
-/** The content of the page. Without a user, or where somebody else is signed in, it says only that. */
+/**
+ * The content of the page. Without a user, or where somebody else is signed in, it says only that.
+ */
 function content(): View {
   const { user } = here
   if (!user) return seatView(here)
@@ -167,7 +174,10 @@ function looksOf(list: string, uuids: string[], signal: AbortSignal): Promise<Lo
   )
 }
 
-/** Handles the keys of the page. A text box undoes by itself only what was typed into it, not what the page has put there. */
+/**
+ * Handles the keys of the page. A text box undoes by itself only what was typed into it, not what
+ * the page has put there.
+ */
 function onKeydown(event: KeyboardEvent): void {
   const target = event.target as Element
   const isInText = target.matches(

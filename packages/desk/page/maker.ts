@@ -15,7 +15,9 @@ const LOOKED_AT = 20
 /** How often an edition is sent, each time without what Drupal has refused. */
 const TRIES = 10
 
-/** The name of the form's texts in the browser's storage; those of an edition have its type and id. */
+/**
+ * The name of the form's texts in the browser's storage; those of an edition have its type and id.
+ */
 const NEW = 'new'
 
 /** What the form asks for: a text, and what the CMS has said of it. */
@@ -40,7 +42,8 @@ export type Maker = ReturnType<typeof createMaker>
 
 /**
  * The form of a new edition. It proposes values a day after those of an earlier edition.
- * @param from the id of the edition to duplicate, `latest` for the newest; without it nothing is copied, and the newest gives the proposals
+ * @param from the id of the edition to duplicate, `latest` for the newest; without it nothing is
+ *   copied, and the newest gives the proposals
  */
 export function createMaker(
   { editions, model, samples, storage, onChange, announce, onMake }: MakerDeps,
@@ -62,7 +65,10 @@ export function createMaker(
   const edits = new Set<string>()
   const mirrors = new Map<string, ReturnType<DraftStorage['mirror']>>()
 
-  /** Keeps a text of this window in the browser; an empty one is not kept. @returns whether the browser has it */
+  /**
+   * Keeps a text of this window in the browser; an empty one is not kept.
+   * @returns whether the browser has it
+   */
   function keep(name: string, text: string): boolean {
     const mirror = mirrors.get(name) ?? storage.mirror(NEW, name)
     mirrors.set(name, mirror)
@@ -225,7 +231,10 @@ export function createMaker(
     tell()
   }
 
-  /** Creates an edition. Copied values that Drupal refuses of this user are left out, such as an article that they may not see. */
+  /**
+   * Creates an edition. Copied values that Drupal refuses of this user are left out, such as an
+   * article that they may not see.
+   */
   async function create(body: EditionBody, tries = 1): Promise<Edition> {
     try {
       return (await editions.create(bundle, body)).edition as Edition
@@ -236,7 +245,10 @@ export function createMaker(
     }
   }
 
-  /** The body without the copied fields and items that were refused; undefined where something else was. */
+  /**
+   * The body without the copied fields and items that were refused; undefined where something else
+   * was.
+   */
   function without(body: EditionBody, error: QuoinError): EditionBody | undefined {
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
     const forbiddenName = forbiddenField(error)
@@ -265,7 +277,9 @@ export function createMaker(
     )
   }
 
-  /** Puts what the CMS says at its field; a field that is wrong and not in the form comes into it. */
+  /**
+   * Puts what the CMS says at its field; a field that is wrong and not in the form comes into it.
+   */
   function refuse(error: QuoinError): void {
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
     const names = violations.map(({ path }) => path.split('.')[0]!).filter((name) => name !== '')

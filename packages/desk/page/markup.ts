@@ -1,7 +1,10 @@
 /** An attribute of a tag, its value decoded. */
 export type HtmlAttribute = [name: string, value: string]
 
-/** A part of HTML. A `piece` is a comment, or an element whose content is no markup, such as a script. */
+/**
+ * A part of HTML. A `piece` is a comment, or an element whose content is no markup, such as a
+ * script.
+ */
 export type Token = { raw: string } & (
   | { kind: 'text' }
   | { kind: 'piece' }
@@ -9,7 +12,10 @@ export type Token = { raw: string } & (
   | { kind: 'close'; name: string }
 )
 
-/** Why a text cannot be edited and stay as it is: browsers would mend it, it stands outside of paragraphs, it has what the editor does not know, or it is too long. */
+/**
+ * Why a text cannot be edited and stay as it is: browsers would mend it, it stands outside of
+ * paragraphs, it has what the editor does not know, or it is too long.
+ */
 export type Reason = 'broken' | 'loose' | 'unusual' | 'long'
 
 export class NotKept extends Error {
@@ -58,7 +64,10 @@ const OPAQUE = new Set([
   'xmp'
 ])
 
-/** Elements that end a paragraph where they begin (WHATWG HTML, section 4.4.1), and parts of tables and lists. */
+/**
+ * Elements that end a paragraph where they begin (WHATWG HTML, section 4.4.1), and parts of tables
+ * and lists.
+ */
 const BLOCKS = new Set(
   'address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html li main menu nav ol p pre search section summary table tbody td tfoot th thead tr ul'.split(
     ' '
@@ -218,8 +227,9 @@ export const collapse = (text: string): string => text.replaceAll(/[ \t\r\n\f]+/
 const TWIG = /\{[{%#]/
 
 /**
- * What has to stay of HTML: two texts for which this is the same differ in nothing but how attributes are quoted,
- * characters spelled, tags capitalized, and white space where a browser shows none or one space.
+ * What has to stay of HTML: two texts for which this is the same differ in nothing but how
+ * attributes are quoted, characters spelled, tags capitalized, and white space where a browser
+ * shows none or one space.
  * @throws {NotKept}
  */
 export function essence(source: string): string {

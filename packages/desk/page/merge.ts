@@ -10,7 +10,10 @@ export function settle(base: string, mine: string, theirs: string): MergeResult 
   return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
 }
 
-/** An earlier order with the articles that came meanwhile, each after its present predecessor. Articles that have gone since are in it too. */
+/**
+ * An earlier order with the articles that came meanwhile, each after its present predecessor.
+ * Articles that have gone since are in it too.
+ */
 export function fit(order: string[], present: string[]): string[] {
   const result = [...order]
   present.forEach((token, index) => {
@@ -21,7 +24,9 @@ export function fit(order: string[], present: string[]): string[] {
   return result
 }
 
-/** A text that is edited, what it was, and what somebody else has made of that where both differ. */
+/**
+ * A text that is edited, what it was, and what somebody else has made of that where both differ.
+ */
 export interface Edited {
   base: string
   text: string

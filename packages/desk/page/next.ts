@@ -5,13 +5,19 @@ const DATE = /\d{4}-\d\d-\d\d/
 /** The languages in which the date of a title is looked for. */
 const LANGUAGES = ['en', 'de', 'fr']
 
-/** The day after the date in a key: `daily-2026-11-19` after `daily-2026-11-18`; undefined where there is no date in it. */
+/**
+ * The day after the date in a key: `daily-2026-11-19` after `daily-2026-11-18`; undefined where
+ * there is no date in it.
+ */
 export function nextKey(key: string): string | undefined {
   const date = dateIn(key)
   return date && key.replace(DATE, isoOf(next(date)))
 }
 
-/** The title of the edition after one: its date a day later; undefined where the title does not have the date of the key. */
+/**
+ * The title of the edition after one: its date a day later; undefined where the title does not have
+ * the date of the key.
+ */
 export function nextTitle(title: string, key: string): string | undefined {
   const date = dateIn(key)
   if (!date) return undefined

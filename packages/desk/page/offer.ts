@@ -4,7 +4,10 @@ import type { createText } from './text.ts'
 /** The lock in which a text was found. */
 type LockVersion = { readonly version?: string | undefined }
 
-/** A text that the same user typed earlier or in another window. It is offered until it is restored, discarded or saved. */
+/**
+ * A text that the same user typed earlier or in another window. It is offered until it is restored,
+ * discarded or saved.
+ */
 export function createOffer(
   text: ReturnType<typeof createText>,
   copy: ReturnType<typeof createCopy>,

@@ -36,7 +36,10 @@ function nameAt(items: Item[], index: number): Pick<OrderOperation, 'article' | 
   return { article: refOf(items[index]!), ...(occurrence > 1 && { occurrence }) }
 }
 
-/** The place before what stands at an index, by a neighbour. An operation can name only the first one of an article. */
+/**
+ * The place before what stands at an index, by a neighbour. An operation can name only the first
+ * one of an article.
+ */
 export function placeAt(
   items: Item[],
   index: number
@@ -72,7 +75,10 @@ export function spotOf(items: Item[], index: number): Spot {
   return { previous: items[index - 1], next: items[index + 1], index }
 }
 
-/** The index of a place of before in an order without the article itself: beside a neighbour that is still there. */
+/**
+ * The index of a place of before in an order without the article itself: beside a neighbour that is
+ * still there.
+ */
 export function indexOf(items: Item[], { previous, next, index }: Spot): number {
   const find = (item: Item | undefined) =>
     item === undefined ? -1 : items.findIndex((one) => isSameArticle(one, item))
@@ -83,8 +89,8 @@ export function indexOf(items: Item[], { previous, next, index }: Spot): number 
 }
 
 /**
- * Whether an article has kept its place among the others from one order to another: whether it is in one of the
- * longest sequences that both orders have.
+ * Whether an article has kept its place among the others from one order to another: whether it is
+ * in one of the longest sequences that both orders have.
  */
 export function isUnmoved(article: Item, then: Item[], now: Item[]): boolean {
   const indexes = now
@@ -114,7 +120,10 @@ function rising(numbers: number[]): number[] {
   return lengths
 }
 
-/** An order as the service will make it with an operation; as it is where the operation cannot be applied. */
+/**
+ * An order as the service will make it with an operation; as it is where the operation cannot be
+ * applied.
+ */
 export function apply(
   items: Item[],
   { op, article, occurrence = 1, before, after, at }: OrderOperation

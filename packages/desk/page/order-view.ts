@@ -231,7 +231,9 @@ function allow({ holder }: Field): (event: DragEvent) => void {
   }
 }
 
-/** What is dropped at the index of an article; behind it, if its lower half is the end of the list. */
+/**
+ * What is dropped at the index of an article; behind it, if its lower half is the end of the list.
+ */
 function onDrop(
   field: Field,
   { move, insert }: Pick<OrderContext, 'move' | 'insert'>,
@@ -263,7 +265,9 @@ function onDrop(
   }
 }
 
-/** The focus goes from one row to the next within the list; a row that moves loses it for a moment. */
+/**
+ * The focus goes from one row to the next within the list; a row that moves loses it for a moment.
+ */
 function left({ currentTarget }: FocusEvent, field: Field): void {
   const list = currentTarget as Element
   setTimeout(() => {

@@ -35,8 +35,8 @@ export interface OrderDeps {
 export type Order = ReturnType<typeof createOrder>
 
 /**
- * A running order. What an editor does to it is shown at once and sent as operations, which take no lock: what others do at
- * the same time stays, and comes in with the next answer.
+ * A running order. What an editor does to it is shown at once and sent as operations, which take no
+ * lock: what others do at the same time stays, and comes in with the next answer.
  */
 export function createOrder({ name, items, send, onChange, onRefuse }: OrderDeps) {
   let base = items

@@ -130,7 +130,10 @@ export function createPetitions({
       onChange()
     },
 
-    /** The locks of the entity now: what nobody else holds is asked for no longer. Unless withdrawn, the petition would be told to the next holder. */
+    /**
+     * The locks of the entity now: what nobody else holds is asked for no longer. Unless withdrawn,
+     * the petition would be told to the next holder.
+     */
     board(present: LockView[]): void {
       for (const fieldName of mine.keys()) {
         if (!present.some((lock) => lock.fieldName === fieldName && lock.userData.uid !== uid)) {
@@ -144,7 +147,9 @@ export function createPetitions({
   }
 }
 
-/** Lets the withdrawal of a petition and the end of a presence arrive although the page is closed. */
+/**
+ * Lets the withdrawal of a petition and the end of a presence arrive although the page is closed.
+ */
 export function outlive(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return (address, init) =>
     fetch(

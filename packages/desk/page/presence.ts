@@ -2,7 +2,10 @@ import type { Client, LockView, Presence as Looker } from '../../client/src/clie
 import { failureOf } from './failures.ts'
 import { nameOf } from './words.ts'
 
-/** After how long the page says again that its user looks on, in milliseconds: by itself that ends after 90 seconds. */
+/**
+ * After how long the page says again that its user looks on, in milliseconds: by itself that ends
+ * after 90 seconds.
+ */
 const AGAIN_MS = 40_000
 
 export interface PresenceDeps {
@@ -13,7 +16,9 @@ export interface PresenceDeps {
   onChange: () => void
 }
 
-/** Says that this user looks on at an edition, as long as the page is seen, and knows who else does. */
+/**
+ * Says that this user looks on at an edition, as long as the page is seen, and knows who else does.
+ */
 export function createPresence({ locks, entity, uid, onChange }: PresenceDeps) {
   const others = new Map<string, Looker['userData']>()
   let [isOpen, isSeen, isTold] = [false, false, false]
@@ -42,7 +47,10 @@ export function createPresence({ locks, entity, uid, onChange }: PresenceDeps) {
       say()
     },
 
-    /** The page is seen, or not any more. One in the background says nothing, so that its user is soon gone. */
+    /**
+     * The page is seen, or not any more. One in the background says nothing, so that its user is
+     * soon gone.
+     */
     see(is: boolean): void {
       if (is === isSeen) return
       isSeen = is

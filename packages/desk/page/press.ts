@@ -1,9 +1,13 @@
-/** What ends a press before its own event has been handled: the page shows at once what the press has changed. */
+/**
+ * What ends a press before its own event has been handled: the page shows at once what the press
+ * has changed.
+ */
 const AT_ONCE = ['click', 'drop', 'keydown'] as const
 
 /**
- * Whether a button of the mouse, a finger or a pen is down, or something is being dragged. Nothing may move meanwhile: a
- * click goes to the element that is under both the press and its release (Pointer Events 3, "click").
+ * Whether a button of the mouse, a finger or a pen is down, or something is being dragged. Nothing
+ * may move meanwhile: a click goes to the element that is under both the press and its release
+ * (Pointer Events 3, "click").
  * @param onRelease told that it is over, after the page has handled what came of it
  */
 export function createPress(onRelease: () => void) {
@@ -41,7 +45,8 @@ export function createPress(onRelease: () => void) {
     true
   )
   for (const name of AT_ONCE) addEventListener(name, end, true)
-  // Browsers tell nothing else of the release in the list of a select. A text says so too, when a press elsewhere leaves it.
+  // Browsers tell nothing else of the release in the list of a select. A text says so too, when a
+  // press elsewhere leaves it.
   addEventListener(
     'change',
     ({ target }) => {

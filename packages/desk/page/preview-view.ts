@@ -23,7 +23,10 @@ export interface PreviewActs {
   onChange: () => void
 }
 
-/** The button that shows what a formatted text looks like, and what it shows; nothing for other fields. */
+/**
+ * The button that shows what a formatted text looks like, and what it shows; nothing for other
+ * fields.
+ */
 export function previewView(
   field: Field,
   { processedOf, onChange }: PreviewActs,
@@ -56,9 +59,10 @@ export function previewView(
 }
 
 /**
- * A frame with a text of HTML in it. The sandbox takes scripts, forms, popups and the page's origin from the text; the
- * policy lets it load nothing. A link is to open a popup, so it does nothing. The markup is a template of its own, since
- * Trusted Types let lit-html's templates alone set `srcdoc`: the sandbox and the text cannot come apart.
+ * A frame with a text of HTML in it. The sandbox takes scripts, forms, popups and the page's origin
+ * from the text; the policy lets it load nothing. A link is to open a popup, so it does nothing.
+ * The markup is a template of its own, since Trusted Types let lit-html's templates alone set
+ * `srcdoc`: the sandbox and the text cannot come apart.
  */
 function frameOf(source: string, title: string, language = ''): TemplateResult {
   const page = `<!doctype html><html lang="${escaped(language)}"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'"><meta name="color-scheme" content="light dark"><base target="_blank"><title>${escaped(title)}</title></head><body><div dir="auto">${source}</div></body></html>`

@@ -3,8 +3,8 @@ import { codeText, say } from './texts.ts'
 import { nameOf } from './words.ts'
 
 /**
- * What the service says of a failure: in the reader's language by its code, else in the service's words. These are in the
- * text too where a code has many reasons, or the reason is Drupal's.
+ * What the service says of a failure: in the reader's language by its code, else in the service's
+ * words. These are in the text too where a code has many reasons, or the reason is Drupal's.
  */
 export function reasonOf({ code, message }: Pick<QuoinError, 'code' | 'message'>): string {
   return codeText(code, { message }) ?? message
@@ -15,7 +15,10 @@ export function sentenceOf(failure: Pick<QuoinError, 'code' | 'message'>): strin
   return reasonOf(failure).trim().replace(/\.?$/, '.')
 }
 
-/** Why nobody could tell who sits here: what the service says, or that there is no answer of the service. */
+/**
+ * Why nobody could tell who sits here: what the service says, or that there is no answer of the
+ * service.
+ */
 export function signInReason(body?: Partial<Pick<QuoinError, 'code' | 'message'>>): string {
   return body?.message ? reasonOf(body as Pick<QuoinError, 'code' | 'message'>) : say('serviceAway')
 }
@@ -26,7 +29,10 @@ export interface About {
   label: string | undefined
 }
 
-/** What an editor should know of before an edition is closed, in the reader's language as far as its parts are known. */
+/**
+ * What an editor should know of before an edition is closed, in the reader's language as far as its
+ * parts are known.
+ */
 export function wordsOfFinding(
   { code, message, fieldName, lock, draft }: Finding,
   { what, label }: About

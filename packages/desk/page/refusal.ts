@@ -31,14 +31,20 @@ export function hindranceOf(
   return fields.some(({ theirs }) => theirs !== undefined) ? say('notSavedUndecided') : undefined
 }
 
-/** How the texts of an edition are: whether there is something to choose, whether one is in this browser alone, and whether the edition is yet to be made. */
+/**
+ * How the texts of an edition are: whether there is something to choose, whether one is in this
+ * browser alone, and whether the edition is yet to be made.
+ */
 export interface TextsState {
   isUndecided: boolean
   isAtRisk: boolean
   isNew?: boolean
 }
 
-/** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */
+/**
+ * Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its
+ * field, which its path begins with.
+ */
 export function refusalOf(
   error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>,
   labels: Map<string, string>,

@@ -19,7 +19,10 @@ interface Mark {
   payload: string
 }
 
-/** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
+/**
+ * Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What
+ * was restored and saved is kept no more.
+ */
 export function createRestoration({ drafts, history, onChange }: RestorationDeps) {
   const choices = createChoices(onChange)
   let marks: Mark[] = []
@@ -68,7 +71,10 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
       await field.restore(text)
     },
 
-    /** Puts what is chosen of an order onto the present one. @returns the step, undefined where nothing is chosen */
+    /**
+     * Puts what is chosen of an order onto the present one.
+     * @returns the step, undefined where nothing is chosen
+     */
     arrange(order: Order, payload: string, words: string): Step | undefined {
       const { tokens } = orderChoiceOf(order, payload)
       const present = [...tokensOf(order.items).keys()]
@@ -95,7 +101,10 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
       return { words, back: turn('back', all.toReversed()), forth: turn('forth', all) }
     },
 
-    /** A field has changed: what was taken back is not restored any more, and what is typed again is kept in its lock. */
+    /**
+     * A field has changed: what was taken back is not restored any more, and what is typed again is
+     * kept in its lock.
+     */
     onFieldChange(field: Field): void {
       const {
         shape: { name, kind },

@@ -16,7 +16,10 @@ export function createSamples(ask: (id: string) => Promise<Record<string, Item[]
     }
   }
 
-  /** Learns what others show in the empty fields of an edition. Where that cannot be told, the next call asks again. */
+  /**
+   * Learns what others show in the empty fields of an edition. Where that cannot be told, the next
+   * call asks again.
+   */
   function look(id: string): Promise<void> {
     const answer =
       answers.get(id) ??
@@ -33,7 +36,9 @@ export function createSamples(ask: (id: string) => Promise<Record<string, Item[]
     prepare(id: string): void {
       if (examples.size === 0) look(id)
     },
-    /** Learns from an edition, and from others where it has empty fields that nothing is known of. */
+    /**
+     * Learns from an edition, and from others where it has empty fields that nothing is known of.
+     */
     async learn(id: string, edition: Edition): Promise<void> {
       learnFrom(edition)
       if (!Object.keys(edition).every((name) => examples.has(name))) await look(id)

@@ -15,12 +15,17 @@ interface Person {
 export interface Seat {
   auth: Settings['auth']
   user?: Person
-  /** Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing of its user. */
+  /**
+   * Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing
+   * of its user.
+   */
   other?: Person | undefined
   options: ClientOptions
   /** Why nobody is signed in, or no longer, in words for the reader. */
   reason?: string | undefined
-  /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
+  /**
+   * Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token.
+   */
   resume: (token?: string) => Promise<void>
   /** Looks who is signed in now. */
   check: () => Promise<void>
@@ -39,18 +44,24 @@ const TOKEN_MS = 10_000
 /** How long to wait before the owner of a token is asked for again, in milliseconds. */
 const AGAIN_MS = 3000
 
-/** How long leaving the page may take, in milliseconds. No time passes while the browser asks its reader. */
+/**
+ * How long leaving the page may take, in milliseconds. No time passes while the browser asks its
+ * reader.
+ */
 const LEAVING_MS = 10_000
 
-/** After these somebody else may be signed in: nobody is, the caller may not, or another holds the field. */
+/**
+ * After these somebody else may be signed in: nobody is, the caller may not, or another holds the
+ * field.
+ */
 const SUSPECT = new Set([401, 403, 423])
 
 /** The addresses of lock writes and reads. */
 const LOCKS = /\/api\/cloud\/data-state\//
 
 /**
- * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
- * a token that the reader gives.
+ * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie
+ * tells, and with AUTH=jwt a token that the reader gives.
  * @param onChange told when the session has ended, or goes on
  */
 export async function seat({ auth }: Settings, onChange: () => void): Promise<Seat> {
@@ -67,7 +78,9 @@ export async function seat({ auth }: Settings, onChange: () => void): Promise<Se
     }
   }
   let csrf: Promise<Record<string, string>> | undefined
-  /** Whether nobody could say who sits here: then any good answer tells that the caller is known. */
+  /**
+   * Whether nobody could say who sits here: then any good answer tells that the caller is known.
+   */
   let isUnknown = false
   let checking: Promise<void> | undefined
   /** The token to go on with once the page is left; null for none. */
@@ -201,7 +214,10 @@ async function isRefusal(answer: Response): Promise<boolean> {
   return body?.success === false
 }
 
-/** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */
+/**
+ * Drupal wants a token of its own with whatever is written under a session; it is to be had where
+ * Drupal is of the same origin.
+ */
 async function csrfToken(): Promise<Record<string, string>> {
   const answer = await fetch('/session/token', { signal: AbortSignal.timeout(TOKEN_MS) }).catch(
     () => undefined

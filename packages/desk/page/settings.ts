@@ -54,7 +54,10 @@ export function valueOf(edition: Edition, name: string | null): string {
   return String(item?.['value'] ?? item?.['target_id'] ?? '')
 }
 
-/** The language of an edition's texts, as in HTML; undefined where it is not told, or is none (`und`, `zxx`). */
+/**
+ * The language of an edition's texts, as in HTML; undefined where it is not told, or is none
+ * (`und`, `zxx`).
+ */
 export function languageOf(
   edition: Edition,
   { keys: { langcode } }: Pick<Model, 'keys'>
@@ -63,7 +66,10 @@ export function languageOf(
   return ['', 'und', 'zxx'].includes(code) ? undefined : code
 }
 
-/** Whether an edition is published; undefined where the entity type has no status, or the user is not shown it. */
+/**
+ * Whether an edition is published; undefined where the entity type has no status, or the user is
+ * not shown it.
+ */
 export function isPublished(
   edition: Edition,
   { keys: { published } }: Pick<Model, 'keys'>

@@ -3,9 +3,13 @@ import { rebase } from './merge.ts'
 import type { Item } from './settings.ts'
 import { say } from './texts.ts'
 
-/** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
+/**
+ * The text of a field: as it is saved, as one editor has it, and as somebody else has saved it
+ * where both differ.
+ */
 export function createText(shape: Shape, items: Item[]) {
-  // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
+  // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF
+  // (WHATWG HTML, section 4.10.11).
   const textIn = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
   let base = textIn(items)
   let now = base
@@ -46,11 +50,17 @@ export function createText(shape: Shape, items: Item[]) {
     get isDirty() {
       return now !== base || isUnreadable
     },
-    /** Whether what is typed is no value for a browser: half of a date, for which the text is what it was before. */
+    /**
+     * Whether what is typed is no value for a browser: half of a date, for which the text is what
+     * it was before.
+     */
     get isUnreadable() {
       return isUnreadable
     },
-    /** Whether the text is not a value yet: unreadable, a time that the clocks leave out, half of a range, or a range that ends before it begins. */
+    /**
+     * Whether the text is not a value yet: unreadable, a time that the clocks leave out, half of a
+     * range, or a range that ends before it begins.
+     */
     get isUnfinished() {
       return isUnreadable || times() === 0 || isHalf() || isTurned()
     },
@@ -98,7 +108,10 @@ export function createText(shape: Shape, items: Item[]) {
       ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, textIn(items)))
     },
 
-    /** Decides between one's own text and what somebody else has saved, or for a text that is made of both. */
+    /**
+     * Decides between one's own text and what somebody else has saved, or for a text that is made
+     * of both.
+     */
     decide(which: 'mine' | 'theirs' | { text: string }): void {
       if (which === 'theirs') return reset()
       theirs = undefined

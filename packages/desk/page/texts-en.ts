@@ -1,5 +1,6 @@
 /**
- * What the desk says, in English. `{name}` becomes a value; a number chooses between `one` and `other` as `count`.
+ * What the desk says, in English. `{name}` becomes a value; a number chooses between `one` and
+ * `other` as `count`.
  */
 export const en = {
   // The list of editions

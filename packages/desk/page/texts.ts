@@ -16,7 +16,10 @@ type Values<Line, Value> = [NamesOf<Line>] extends [never]
 
 type Spoken = Lines & Partial<Readonly<Record<Code, string>>>
 
-/** In a browser the texts of one language are there; the service leaves the others out of the script. */
+/**
+ * In a browser the texts of one language are there; the service leaves the others out of the
+ * script.
+ */
 const languages: Record<string, Spoken | undefined> = { en, de, fr }
 
 let locale: string
@@ -25,8 +28,8 @@ let plurals: Intl.PluralRules
 let numbers: Intl.NumberFormat
 
 /**
- * Speaks the first of some languages that the desk has, else English, or the only one that it has. Dates and numbers are
- * those of its region.
+ * Speaks the first of some languages that the desk has, else English, or the only one that it has.
+ * Dates and numbers are those of its region.
  * @param wishes such as `['fr-CH', 'de']`, the reader's favourite first
  */
 export function useLanguage(wishes: readonly string[]): void {
@@ -62,7 +65,10 @@ function primary(tag: string): string {
   return tag.split('-')[0]!.toLowerCase()
 }
 
-/** A text by its key, in the reader's language. `{name}` in it becomes a value; `count` chooses between its plurals. */
+/**
+ * A text by its key, in the reader's language. `{name}` in it becomes a value; `count` chooses
+ * between its plurals.
+ */
 export function say<Key extends TextKey>(
   key: Key,
   ...[values]: Values<English[Key], string | number>
@@ -86,7 +92,10 @@ export function sayer<Source>(lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>
   ): string => shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
 }
 
-/** The text of a code of a failure or a finding; undefined where the language has none, or a value that it needs is missing. */
+/**
+ * The text of a code of a failure or a finding; undefined where the language has none, or a value
+ * that it needs is missing.
+ */
 export function codeText(
   code: string,
   values: Record<string, string | undefined> = {}

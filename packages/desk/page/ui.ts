@@ -36,7 +36,10 @@ export function picture(url: string | undefined): TemplateResult {
   return html`<span class="picture">${url === undefined ? nothing : html`<img src=${url} alt="" width="40" height="40" loading="lazy" decoding="async" draggable="false" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}>`}</span>`
 }
 
-/** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */
+/**
+ * An edition's cover: the first picture that it refers to, or where it has none its title on plain
+ * paper.
+ */
 export function cover(
   edition: Edition,
   { keys: { label } }: Model,

@@ -1,4 +1,7 @@
-/** How often a window says what it shows, in milliseconds. Browsers let windows in the background do so once a minute. */
+/**
+ * How often a window says what it shows, in milliseconds. Browsers let windows in the background do
+ * so once a minute.
+ */
 const BEAT_MS = 20_000
 
 /** After how long without a word a window counts as closed, in milliseconds. */

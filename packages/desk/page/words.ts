@@ -6,7 +6,9 @@ const TONES = 6
 
 let zone: string | undefined
 
-/** Times are told in this time zone from now on. Without one they are those of the reader's clock. */
+/**
+ * Times are told in this time zone from now on. Without one they are those of the reader's clock.
+ */
 export function useZone(timeZone: string | undefined): void {
   zone = timeZone
 }
@@ -25,8 +27,8 @@ export function at(seconds: number, now: number): string {
 }
 
 /**
- * "since 14:02, last typed 14:05", of a lock. Any program may have written when its holder typed, by a clock of its own: it is
- * told as a time between the beginning of the lock and now.
+ * "since 14:02, last typed 14:05", of a lock. Any program may have written when its holder typed,
+ * by a clock of its own: it is told as a time between the beginning of the lock and now.
  */
 export function since(
   { timestamp, userData }: Pick<Holder, 'timestamp' | 'userData'>,

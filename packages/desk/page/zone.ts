@@ -1,8 +1,14 @@
 const DAY_MS = 86_400_000
 
-/** A local time as an instant: with the clocks going forward there is none, with them going back there are two. */
+/**
+ * A local time as an instant: with the clocks going forward there is none, with them going back
+ * there are two.
+ */
 export interface Reading {
-  /** The instant in ISO 8601, with the offset of the time zone; of two the earlier, of none that of an hour later. */
+  /**
+   * The instant in ISO 8601, with the offset of the time zone; of two the earlier, of none that of
+   * an hour later.
+   */
   instant: string
   times: 0 | 1 | 2
 }

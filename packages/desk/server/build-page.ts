@@ -6,7 +6,10 @@ import { hashOf, LANGUAGES, type BuiltPage, type Language } from './built-page.t
 
 const PAGE = join(import.meta.dirname, '../page')
 
-/** Where the files are, as seen from the page: all addresses are relative, so that it works wherever /desk is served. */
+/**
+ * Where the files are, as seen from the page: all addresses are relative, so that it works wherever
+ * /desk is served.
+ */
 const FILES = 'desk/files/'
 
 /** What esbuild makes of the modules. */
@@ -17,7 +20,10 @@ interface Bundles {
   scripts: LanguageScripts[]
 }
 
-/** One script of the page's modules, the client and lit-html, and another of each module that is imported when it is needed. */
+/**
+ * One script of the page's modules, the client and lit-html, and another of each module that is
+ * imported when it is needed.
+ */
 interface LanguageScripts {
   language: Language
   outputFiles: OutputFile[]
@@ -25,7 +31,10 @@ interface LanguageScripts {
   page: string
 }
 
-/** Builds the page: bundles its modules, gives the files their names, and puts the names into the page. */
+/**
+ * Builds the page: bundles its modules, gives the files their names, and puts the names into the
+ * page.
+ */
 export async function buildPage(): Promise<BuiltPage> {
   const { styles, early, scripts } = await bundle()
   const icon = readFileSync(join(PAGE, 'icon.svg'), 'utf8')
@@ -77,7 +86,8 @@ async function bundleScripts(language: Language): Promise<LanguageScripts> {
   const { outputFiles, metafile } = await build({
     ...options,
     entryPoints: [join(PAGE, 'main.ts')],
-    // Code that scripts share would become a script of its own, and one more request. This way they share the page's script.
+    // Code that scripts share would become a script of its own, and one more request. This way they
+    // share the page's script.
     inject: [join(PAGE, 'main.ts')],
     splitting: true,
     format: 'esm',

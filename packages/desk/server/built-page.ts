@@ -5,12 +5,17 @@ export const LANGUAGES = ['en', 'de', 'fr'] as const
 
 export type Language = (typeof LANGUAGES)[number]
 
-/** All that the desk serves, but what the page has to know of a service. It can be written as JSON. */
+/**
+ * All that the desk serves, but what the page has to know of a service. It can be written as JSON.
+ */
 export interface BuiltPage {
   pages: Record<Language, string>
   /** The hash of the script that the pages have in them, as a Content-Security-Policy names it. */
   inlineHash: string
-  /** The texts of the files, by name. The name has a hash of the content, so other content has another name. */
+  /**
+   * The texts of the files, by name. The name has a hash of the content, so other content has
+   * another name.
+   */
   files: Record<string, string>
   /** The name of the icon in it. */
   icon: string

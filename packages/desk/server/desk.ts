@@ -27,8 +27,9 @@ export interface DeskOptions {
 }
 
 /**
- * The page /desk: its files, and what it has to know of this service. It may load nothing from anywhere but here, and
- * covers from the CMS; texts of users get into it as text alone (Trusted Types).
+ * The page /desk: its files, and what it has to know of this service. It may load nothing from
+ * anywhere but here, and covers from the CMS; texts of users get into it as text alone (Trusted
+ * Types).
  */
 export default async function desk(fastify: FastifyInstance, { config, ownsPaths }: DeskOptions) {
   const { origin } = new URL(config.cms.url)
@@ -92,7 +93,10 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
   )
 }
 
-/** Where the path with a slash at its end leads: from there the page would not find its files. The location is relative, as those of routes/home.ts. */
+/**
+ * Where the path with a slash at its end leads: from there the page would not find its files. The
+ * location is relative, as those of routes/home.ts.
+ */
 function deskFromBelow(url: string): string {
   return `../desk${url.slice(url.split('?', 1)[0]!.length)}`
 }
@@ -187,7 +191,10 @@ function send(
     : reply.send(body)
 }
 
-/** Whether a caller takes gzip (RFC 9110 section 12.5.3); a caller that prefers another encoding gets it nevertheless. */
+/**
+ * Whether a caller takes gzip (RFC 9110 section 12.5.3); a caller that prefers another encoding
+ * gets it nevertheless.
+ */
 function takesGzip(accepted = ''): boolean {
   return accepted
     .split(',')

@@ -34,7 +34,10 @@ const types: Record<string, string> = {
 
 const compress = promisify(gzip)
 
-/** All that is served, read when somebody first asks and then kept, for all instances in this process. */
+/**
+ * All that is served, read when somebody first asks and then kept, for all instances in this
+ * process.
+ */
 export function readSources(): Promise<Sources> {
   sources ??= openSources(BUILT)
   return sources

@@ -76,7 +76,10 @@ function foreignAnswer(cause: Partial<ForeignError> | undefined): Diagnosis | un
   return wrong(`CMS: ${NOT_JSONAPI}: ${what} (${message})`, advice === SETTINGS ? CORRECT : advice)
 }
 
-/** Whether a web server asks for HTTPS where CMS_URL has http://: by its error page, or by a redirect to the same host. */
+/**
+ * Whether a web server asks for HTTPS where CMS_URL has http://: by its error page, or by a
+ * redirect to the same host.
+ */
 function speaksHttps(cause: Partial<ForeignError> | undefined, url: string): boolean {
   if (!cause || !url.startsWith('http:')) return false
   return (
@@ -85,7 +88,10 @@ function speaksHttps(cause: Partial<ForeignError> | undefined, url: string): boo
   )
 }
 
-/** Of what Drupal said the status alone, since its text may hold anything; of the network its own words. */
+/**
+ * Of what Drupal said the status alone, since its text may hold anything; of the network its own
+ * words.
+ */
 function reasonOf(cause: NodeJS.ErrnoException | undefined): string {
   if (!cause) return ''
   const reason = /^the CMS answered (?:\d{3})?/.exec(cause.message)?.[0] ?? transportReason(cause)

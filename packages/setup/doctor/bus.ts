@@ -23,7 +23,10 @@ const LEFT_BEHIND_MS = 1000
 const COUNT =
   "local count = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return { count, redis.call('PTTL', KEYS[1]) }"
 
-/** Checks the bus: that it is there, who is let in, its version, that messages come back, and that requests can be counted there. */
+/**
+ * Checks the bus: that it is there, who is let in, its version, that messages come back, and that
+ * requests can be counted there.
+ */
 export async function* checkBus({ url, channel, counts }: BusToCheck): AsyncGenerator<Diagnosis> {
   const connections: Redis[] = []
   const connect = async () => {

@@ -36,7 +36,10 @@ const ANONYMOUS =
   'CMS_AUTH is passthrough, so the doctor has no credentials and asks as anonymous; ' +
   `CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('doctor')} asks as one of your users`
 
-/** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
+/**
+ * Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has
+ * the content model's editions.
+ */
 export async function* checkCms({
   http,
   url,
@@ -82,7 +85,10 @@ export async function* checkCms({
   }
 }
 
-/** What the entry point's answer says. @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's */
+/**
+ * What the entry point's answer says.
+ * @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's
+ */
 export function entryPointDiagnosis(
   { status, document }: JsonapiAnswer,
   address: string
@@ -101,14 +107,17 @@ export function entryPointDiagnosis(
   return ok(`CMS: ${address} answers as JSON:API ${String(jsonapi.version)}`)
 }
 
-/** Five wrong logins lock an address out of Drupal: whatever is refused later, the doctor does not log in again. */
+/**
+ * Five wrong logins lock an address out of Drupal: whatever is refused later, the doctor does not
+ * log in again.
+ */
 export function loggedInOnce({ credentials }: Account): Account {
   return { credentials, renew: async () => false }
 }
 
 /**
- * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
- * only for those who may administer users.
+ * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the
+ * name; the roles are there only for those who may administer users.
  */
 export async function* identity(
   cms: Jsonapi,
@@ -140,14 +149,18 @@ export async function* identity(
   return name
 }
 
-/** Source: Drupal\jsonapi\Controller\EntityResource::entityExists(), which looks for the key by this name. */
+/**
+ * Source: Drupal\jsonapi\Controller\EntityResource::entityExists(), which looks for the key by this
+ * name.
+ */
 const NO_CREATE =
   'let the entity type call it uuid, or create editions in Drupal; Quoin reads and changes them'
 
 /**
- * Whether JSON:API takes writes, and of whom, without writing. A document without `data` creates nothing: Drupal refuses it
- * as read-only (405) before it looks at anything else, then (401, 403) where the user may not create in this bundle, and at
- * last (400) because it names no type. Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
+ * Whether JSON:API takes writes, and of whom, without writing. A document without `data` creates
+ * nothing: Drupal refuses it as read-only (405) before it looks at anything else, then (401, 403)
+ * where the user may not create in this bundle, and at last (400) because it names no type.
+ * Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
  * _entity_create_access), Normalizer\JsonApiDocumentTopLevelNormalizer::validateRequestBody().
  */
 async function* writes(

@@ -19,7 +19,10 @@ export interface Visitor {
   isAnonymous: boolean
 }
 
-/** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
+/**
+ * Checks the editions that the visitor sees against the content model: their fields, filters,
+ * labels.
+ */
 export async function* checkEditions(
   visitor: Visitor,
   collections: Collection[],
@@ -79,13 +82,19 @@ function visibleEditions(
   return unchecked(what, 'so their fields were not checked')
 }
 
-/** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
+/**
+ * How many resources were left out because the visitor may not see them. Source:
+ * Drupal\jsonapi\JsonApiResource\OmittedData.
+ */
 function omittedCount({ meta }: Document): number {
   if (!isObject(meta?.omitted) || !isObject(meta.omitted.links)) return 0
   return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
 }
 
-/** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
+/**
+ * The fields without which Quoin cannot do its work, by the member of the content model that names
+ * them.
+ */
 function* fields(bundle: string, shape: Shape, model: ContentModel): Generator<Diagnosis> {
   const {
     keys: { id, label, published, changed },

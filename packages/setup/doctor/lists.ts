@@ -24,7 +24,10 @@ interface NamedField {
   path: string
 }
 
-/** Checks that the lists' images and sections lead to what the desk shows. @param origin of the CMS */
+/**
+ * Checks that the lists' images and sections lead to what the desk shows.
+ * @param origin of the CMS
+ */
 export async function* checkLists(
   visitor: Visitor,
   model: ContentModel,

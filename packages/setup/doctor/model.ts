@@ -5,7 +5,10 @@ import type { Survey } from '../survey/survey.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../diagnosis.ts'
 import { commandFor } from '../../../lib/package-root.ts'
 
-/** Members that may differ from the site: a content model may have only some of the site's bundles and edition types, with its own labels. */
+/**
+ * Members that may differ from the site: a content model may have only some of the site's bundles
+ * and edition types, with its own labels.
+ */
 const NARROWED = ['bundles', 'editionTypes']
 
 /** Members that the doctor checks elsewhere, as far as the site shows them. */
@@ -51,7 +54,8 @@ export function* checkModel({ members, times }: Survey, model: ContentModel): Ge
     )
   }
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
-  // Whoever has named decimal fields knows them better than an account that does not see the configuration.
+  // Whoever has named decimal fields knows them better than an account that does not see the
+  // configuration.
   const settledNames = [...CHECKED, ...(model.decimalFields.length > 0 ? ['decimalFields'] : [])]
   const hiddenNames = members
     .filter(

@@ -25,10 +25,16 @@ export interface StoreToCheck extends TableAt {
   enforceLocks?: boolean
 }
 
-/** How long a record of the doctor may live where it cannot be removed, in seconds: then time to live does it. */
+/**
+ * How long a record of the doctor may live where it cannot be removed, in seconds: then time to
+ * live does it.
+ */
 const LEFT_BEHIND_SECONDS = 3600
 
-/** Checks the lock table: that it is there, with its keys and its time to live, and that locks can be kept in it. */
+/**
+ * Checks the lock table: that it is there, with its keys and its time to live, and that locks can
+ * be kept in it.
+ */
 export async function* checkStore(at: StoreToCheck): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
@@ -81,8 +87,9 @@ async function timeToLive(at: StoreToCheck): Promise<Diagnosis> {
 }
 
 /**
- * Tries the four operations that locks are made of, on a record of its own: no type of entity has a `#`. Each is tried
- * whatever became of those before, the removal too: a write that was not answered may have been made.
+ * Tries the four operations that locks are made of, on a record of its own: no type of entity has a
+ * `#`. Each is tried whatever became of those before, the removal too: a write that was not
+ * answered may have been made.
  */
 async function* access({
   client,
@@ -134,7 +141,10 @@ async function* access({
   }
 }
 
-/** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record that it removes again. */
+/**
+ * Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record that
+ * it removes again.
+ */
 async function transactions({
   client,
   table: TableName,

@@ -20,15 +20,24 @@ import { newCaller } from '../../../lib/http/calls.ts'
 export interface Ask {
   cms: Jsonapi
   jsonapiPath: string
-  /** Resources of a collection, and what of them is hidden, on at most so many pages. A refusal is the failure `refused`. */
+  /**
+   * Resources of a collection, and what of them is hidden, on at most so many pages. A refusal is
+   * the failure `refused`.
+   */
   list(path: string, query?: Array<[string, string]>, pages?: number): Promise<RowList>
   /** Whether JSON:API takes this query. */
   takes(path: string, query: Array<[string, string]>): Promise<boolean>
   /** A single resource; undefined where there is none to see. */
   one(path: string): Promise<Resource | undefined>
-  /** Any path of the site with `_format=json`, such as core REST's; undefined where there was no usable answer. */
+  /**
+   * Any path of the site with `_format=json`, such as core REST's; undefined where there was no
+   * usable answer.
+   */
   json(path: string, asAccount: boolean): Promise<Plain | undefined>
-  /** The canonical path that core REST or a page names in its `Link`: that of an entity has the prefix of the entity's language. */
+  /**
+   * The canonical path that core REST or a page names in its `Link`: that of an entity has the
+   * prefix of the entity's language.
+   */
   canonicalOf(path: string): Promise<string | undefined>
   /** The same site at another path of JSON:API. */
   at(jsonapiPath: string): Ask
@@ -63,7 +72,10 @@ export interface AskOptions {
 /** How Drupal names a permission that is missing. */
 const PERMISSION = /'([^']+)' permission is required|permissions? (?:is|are) required: '?([^'.]+)/
 
-/** Of several links in one header the one to the entity itself. Source: Drupal\rest\Plugin\rest\resource\EntityResource::addLinkHeaders(). */
+/**
+ * Of several links in one header the one to the entity itself. Source:
+ * Drupal\rest\Plugin\rest\resource\EntityResource::addLinkHeaders().
+ */
 const CANONICAL = /<([^>]*)>;\s*rel="canonical"/
 
 /** What relative links are resolved against: their paths alone count. */

@@ -63,7 +63,10 @@ export function targetId({ meta }: ResourceIdentifier): unknown {
   return meta?.drupal_internal__target_id
 }
 
-/** Whether a field is configured on the site, and not the entity type's own. Source: Drupal\field_ui (the prefix `field_`). */
+/**
+ * Whether a field is configured on the site, and not the entity type's own. Source: Drupal\field_ui
+ * (the prefix `field_`).
+ */
 export const isConfigured = (name: string): boolean => name.startsWith('field_')
 
 /** How Drupal writes a time. */
@@ -80,7 +83,8 @@ export function isTime(attribute: Attribute): boolean {
 }
 
 /**
- * Whether a value is in another time zone than UTC. Drupal writes time stamps in UTC, and dates in the site's time zone.
+ * Whether a value is in another time zone than UTC. Drupal writes time stamps in UTC, and dates in
+ * the site's time zone.
  * Source: Drupal\serialization\Normalizer\TimestampNormalizer, DateTimeIso8601Normalizer.
  */
 export function isLocalTime({ values }: Attribute): boolean {
@@ -126,7 +130,10 @@ export function isMark({ values, empty }: Attribute): boolean {
   )
 }
 
-/** Whether the members of the objects differ from edition to edition, or hold lists and objects, as those of a map do. */
+/**
+ * Whether the members of the objects differ from edition to edition, or hold lists and objects, as
+ * those of a map do.
+ */
 export function isMapOfValues({ values }: Attribute): boolean {
   const objects = values.filter(isObject)
   const isDeep = objects.some((value) =>
@@ -141,7 +148,9 @@ export function isMapOfValues({ values }: Attribute): boolean {
   )
 }
 
-/** The first of these names that there is, else the first attribute; undefined where there is none. */
+/**
+ * The first of these names that there is, else the first attribute; undefined where there is none.
+ */
 export function likeliest(attributes: Attribute[], names: string[]): Attribute | undefined {
   return (
     names

@@ -4,7 +4,10 @@ import type { Collection } from '../../../lib/editions/site/catalog.ts'
 import type { Ask } from './ask.ts'
 import { relationsOf } from './attributes.ts'
 
-/** Entity types of Drupal core and of modules that nearly every site has: what editions refer to, and configuration. */
+/**
+ * Entity types of Drupal core and of modules that nearly every site has: what editions refer to,
+ * and configuration.
+ */
 const COMMON = new Set([
   'node',
   'taxonomy_term',

@@ -108,7 +108,10 @@ function keyMember({ storages, keys }: FieldRows, attributes: Attribute[]): Memb
   )
 }
 
-/** The site's own fields, then those of the entity type itself: modules that define editions in code have their fields there. */
+/**
+ * The site's own fields, then those of the entity type itself: modules that define editions in code
+ * have their fields there.
+ */
 function configuredFirst(attributes: Attribute[]): Attribute[] {
   return attributes.toSorted(
     (one, other) => Number(isConfigured(other.name)) - Number(isConfigured(one.name))
@@ -176,7 +179,10 @@ function fieldName(
 
 const noTypes = (why: string): Member => hidden('editionTypes', why)
 
-/** The entity type that a reference field holds, and how sure that is; undefined for one that nothing tells. */
+/**
+ * The entity type that a reference field holds, and how sure that is; undefined for one that
+ * nothing tells.
+ */
 function holds(
   { name, targets }: Relation,
   { storages, tried, entityTypeOf }: FieldRows
@@ -303,7 +309,10 @@ function rawMember({ storages }: FieldRows, attributes: Attribute[]): Member {
 /** Texts that may be decimals, as long as the configuration does not tell. */
 const DECIMAL = /^-?\d+\.\d+$/
 
-/** The fields of decimals. JSON:API shows them as texts, so only the configuration tells them from texts. */
+/**
+ * The fields of decimals. JSON:API shows them as texts, so only the configuration tells them from
+ * texts.
+ */
 function decimalMembers(
   { storages, storagesPermission }: FieldRows,
   attributes: Attribute[]

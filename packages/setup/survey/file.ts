@@ -37,8 +37,8 @@ const OURS: Member[] = [
 const CERTAINTY = { shown: '', guessed: 'GUESSED: ', hidden: 'NOT SEEN: ' }
 
 /**
- * A content model file: what a survey has found, with a comment on each member. A member that is not known is left out, so it
- * has its default.
+ * A content model file: what a survey has found, with a comment on each member. A member that is
+ * not known is left out, so it has its default.
  * @param schema where the JSON Schema of the file is, relative to it
  * @param comment the first line of its comment
  */

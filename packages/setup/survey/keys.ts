@@ -16,7 +16,10 @@ import { guessed, hidden, shown, type Member } from './member.ts'
 /** What a survey knows of an entity type when it looks for its keys. */
 export interface EntityRows {
   entityType: string
-  /** The bundles that the entry point of JSON:API has: the entity type itself for one without bundles. */
+  /**
+   * The bundles that the entry point of JSON:API has: the entity type itself for one without
+   * bundles.
+   */
   bundles: string[]
   rows: Resource[]
   /** The bundle of a resource, by its resource type. */
@@ -72,7 +75,10 @@ export function keyMembers(entity: EntityRows): Member[] {
   ]
 }
 
-/** The attributes that JSON:API marks are the id and the revision id; the links of an edition repeat the latter. */
+/**
+ * The attributes that JSON:API marks are the id and the revision id; the links of an edition repeat
+ * the latter.
+ */
 function idMembers({ rows }: EntityRows): Member[] {
   const names = Object.keys(rows[0]!.attributes ?? {}).filter((name) => name.startsWith(INTERNAL))
   const revisions = names.filter((name) =>
@@ -96,7 +102,10 @@ function idMembers({ rows }: EntityRows): Member[] {
   ]
 }
 
-/** The revision that an edition's own link names. Source: Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity(). */
+/**
+ * The revision that an edition's own link names. Source:
+ * Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity().
+ */
 function revisionOf(row: Resource): string | undefined {
   const { links } = row as Resource & { links?: Record<string, unknown> }
   const self = isObject(links?.self) ? scalarText(links.self.href) : ''
@@ -205,7 +214,10 @@ function publishedMember(base: Attribute[]): Member {
     : guessed('keys.published', flag.name, `of ${namesOf(booleans)} it is called most like it`)
 }
 
-/** Of the times of an edition, the time of its last change is the latest; those of its revision are of another key. */
+/**
+ * Of the times of an edition, the time of its last change is the latest; those of its revision are
+ * of another key.
+ */
 function changedMember(base: Attribute[]): Member {
   const times = base.filter(
     (attribute) => isTime(attribute) && !attribute.name.startsWith('revision_')
@@ -231,7 +243,10 @@ function changedMember(base: Attribute[]): Member {
       )
 }
 
-/** A key that no attribute shows with a value in each edition: one that is called so and is at times empty, else none. */
+/**
+ * A key that no attribute shows with a value in each edition: one that is called so and is at times
+ * empty, else none.
+ */
 function absentMember(name: string, attributes: Attribute[], usual: string[], why: string): Member {
   const called = attributes.find((attribute) => usual.includes(attribute.name))
   return called

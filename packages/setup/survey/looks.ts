@@ -36,8 +36,8 @@ interface BundleList {
 }
 
 /**
- * The lists with the fields of their images and sections, where only one field can be meant, and what stays open. It looks at
- * the first page of each list.
+ * The lists with the fields of their images and sections, where only one field can be meant, and
+ * what stays open. It looks at the first page of each list.
  * @param lists the member `lists` as the references of editions suggest it
  */
 export async function lookMembers(ask: Ask, lists: Member, survey: ListSurvey): Promise<Member[]> {

@@ -66,8 +66,9 @@ export const USUAL_LANGUAGES = [
 const LANGUAGES = 100
 
 /**
- * Finds the canonical path of an entity type: a path that Drupal knows with an id, while it does not know one made up. Core
- * answers a page that exists in no JSON with 406, and one that is refused with 401 or 403.
+ * Finds the canonical path of an entity type: a path that Drupal knows with an id, while it does
+ * not know one made up. Core answers a page that exists in no JSON with 406, and one that is
+ * refused with 401 or 403.
  */
 export async function canonicalPath(
   { json }: Ask,
@@ -102,7 +103,10 @@ export async function canonicalPath(
   )
 }
 
-/** Media have pages of their own, or are shown in their form alone. Source: Drupal\media\Routing\MediaRouteProvider (media.settings, standalone_url). */
+/**
+ * Media have pages of their own, or are shown in their form alone. Source:
+ * Drupal\media\Routing\MediaRouteProvider (media.settings, standalone_url).
+ */
 export async function mediaPath({ json }: Ask, id: string): Promise<string | undefined> {
   return await firstOf(['media/{id}'], async () =>
     isThere(await json(`/media/${id}`, false), await json(`/media/${NOBODY}`, false))
@@ -118,7 +122,10 @@ async function firstOf(
   return (await isRight(path)) ? `/${path}` : firstOf(rest, isRight)
 }
 
-/** A path of JSON is converted, so an entity that is not there is 404; another kind of page is 406 for every id. */
+/**
+ * A path of JSON is converted, so an entity that is not there is 404; another kind of page is 406
+ * for every id.
+ */
 function isThere(page: Plain | undefined, nobody: Plain | undefined): boolean {
   const isPage = page !== undefined && [200, 401, 403, 406].includes(page.status)
   return isPage && (page.status === 406 || nobody?.status === 404)
@@ -135,8 +142,9 @@ export interface LanguageSearch {
 }
 
 /**
- * The prefixes of languages, by trying `/<language>` before the path of JSON:API: Drupal says in Content-Language which language
- * a path is in. JSON:API does not show how a site tells languages. Another prefix stands in the `Link` of an entity in that language.
+ * The prefixes of languages, by trying `/<language>` before the path of JSON:API: Drupal says in
+ * Content-Language which language a path is in. JSON:API does not show how a site tells languages.
+ * Another prefix stands in the `Link` of an entity in that language.
  * @param languagesInUse languages that the site or its editions show
  */
 export async function languageMember(

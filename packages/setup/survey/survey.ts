@@ -42,7 +42,10 @@ const TRIES = 20
 
 const DEFAULTS = contentModel({})
 
-/** Every collection of a site, under the names that Drupal gives entity types; those of renamed resource types come from their paths. */
+/**
+ * Every collection of a site, under the names that Drupal gives entity types; those of renamed
+ * resource types come from their paths.
+ */
 export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
   return (await createCatalog({ cms, model: DEFAULTS }).all(newCaller())).map((collection) => {
     const [entityType, bundle, ...rest] = collection.path.slice(1).split('/')
@@ -53,8 +56,8 @@ export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
 }
 
 /**
- * Learns what a site shows of its content model: by its entry point, the first page of editions of each bundle, the
- * configuration that the account may see, and by trying paths. It reads only.
+ * Learns what a site shows of its content model: by its entry point, the first page of editions of
+ * each bundle, the configuration that the account may see, and by trying paths. It reads only.
  * @param languages to be tried besides those that the site or its editions show
  */
 export async function surveySite(
@@ -311,7 +314,10 @@ async function articlesOf(
   )
 }
 
-/** The path, without a prefix, of an entity in a language that has no alias: an edition, or an article. */
+/**
+ * The path, without a prefix, of an entity in a language that has no alias: an edition, or an
+ * article.
+ */
 async function addressIn(
   ask: Ask,
   collections: Collection[],
@@ -376,7 +382,10 @@ function resourceTypeMembers(collections: Collection[]): Member[] {
       ]
 }
 
-/** The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a path only if it leads somewhere. */
+/**
+ * The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a
+ * path only if it leads somewhere.
+ */
 async function triedTargets(
   { takes }: Ask,
   editionCollections: Collection[],
@@ -410,7 +419,10 @@ function collectionOf(own: Collection[], { type }: Resource): Collection {
   return [...own.filter(({ resourceType }) => resourceType === type), ...own][0]!
 }
 
-/** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
+/**
+ * Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters
+ * do not work, neither is known.
+ */
 async function triedTimes(
   { list }: Ask,
   editionCollections: Collection[],

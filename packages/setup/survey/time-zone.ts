@@ -3,7 +3,8 @@ import { attributesOf, hasTimes, isLocalTime } from './attributes.ts'
 import { guessed, hidden, type Member } from './member.ts'
 
 /**
- * The time zone of a site: this machine's own, if its clocks show the times of all editions with the offsets that they have.
+ * The time zone of a site: this machine's own, if its clocks show the times of all editions with
+ * the offsets that they have.
  * @param own an IANA time zone
  */
 export function timeZoneMember(

@@ -15,7 +15,10 @@ const REFUSED = new Set([
   'UnrecognizedClientException'
 ])
 
-/** What an operator should do about an error of DynamoDB or on the way to it. @param what the operation that failed */
+/**
+ * What an operator should do about an error of DynamoDB or on the way to it.
+ * @param what the operation that failed
+ */
 export function advice(what: string, { name, message, cause }: Error): Diagnosis {
   if (name === 'CredentialsProviderError') {
     return wrong(
@@ -52,7 +55,10 @@ export function noSuchTable(what: string): Diagnosis {
 /** Why a service of AWS stays unchecked on an engine that is not AWS's own. */
 export const NOT_NEEDED = 'this engine has none, and does not need it'
 
-/** Whether an error says that the engine does not know the operation, as engines that are not AWS's own. */
+/**
+ * Whether an error says that the engine does not know the operation, as engines that are not AWS's
+ * own.
+ */
 export function isUnknownOperation(error: unknown): boolean {
   return (error as Error).name === 'UnknownOperationException'
 }

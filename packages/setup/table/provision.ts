@@ -19,18 +19,24 @@ export interface TableAt {
   client: DynamoDBDocumentClient
   /** The table's name. */
   table: string
-  /** Whether this is a local or compatible engine, which may do without time to live and backups. */
+  /**
+   * Whether this is a local or compatible engine, which may do without time to live and backups.
+   */
   local: boolean
 }
 
-/** How often, and with which pause in milliseconds, backups of a table that was just made are asked for. */
+/**
+ * How often, and with which pause in milliseconds, backups of a table that was just made are asked
+ * for.
+ */
 const ATTEMPTS = 20
 const PAUSE_MS = 3000
 
 /**
- * Makes or completes the lock table, and says step by step what it did or found: the table with on-demand capacity, time to
- * live on `removeAt`, point-in-time recovery. It leaves alone what is right already, and the capacity of an existing table.
- * It changes nothing in a table with other keys.
+ * Makes or completes the lock table, and says step by step what it did or found: the table with
+ * on-demand capacity, time to live on `removeAt`, point-in-time recovery. It leaves alone what is
+ * right already, and the capacity of an existing table. It changes nothing in a table with other
+ * keys.
  */
 export async function* provision({
   pauseMs = PAUSE_MS,
@@ -69,7 +75,10 @@ export async function describeTable(
   }
 }
 
-/** What makes a table useless as the lock table: other keys, which a table cannot change, or its end. */
+/**
+ * What makes a table useless as the lock table: other keys, which a table cannot change, or its
+ * end.
+ */
 export function unusable(table: string, description: TableDescription): Diagnosis | undefined {
   const keys = keysOf(tableDefinition(table))
   if (keysOf(description) !== keys) {
