@@ -21,9 +21,18 @@ async function start(t: Test, characters: number, kind: 'text' | 'values') {
     await answer.arrayBuffer()
     return answer.status
   }
+  /** As a caller who does what Retry-After says, thrice: right after the burst the loop may still be late. */
+  const getPatiently = async (path: string) => {
+    let status = await get(path)
+    for (let tries = 1; status === 503 && tries <= 3; tries++) {
+      await sleep(1000)
+      status = await get(path)
+    }
+    return status
+  }
   await get('/api/collections/daily?limit=1')
   cms.behave = largeSite(2000, characters, { kind })
-  return { url, get, quoin }
+  return { url, get, getPatiently, quoin }
 }
 
 function tally(values: Array<number | string>): string {
@@ -37,7 +46,7 @@ for (const kind of ['text', 'values'] as const) {
     ['editions of 4 MB', 4_000_000, (n: number) => `/api/collection/${uuidOf(n + 1)}`, 100]
   ] as const) {
     t.test(`${count} ${what} at once (${kind}) do not end an instance with a heap of ${HEAP_MIB} MiB`, async (t) => {
-      const { get, quoin } = await start(t, characters, kind)
+      const { get, getPatiently, quoin } = await start(t, characters, kind)
       const statuses = await Promise.all(Array.from({ length: count }, (_, n) => get(path(n))))
       t.comment(tally(statuses))
       t.ok(statuses.includes(200), 'some are answered')
@@ -46,8 +55,8 @@ for (const kind of ['text', 'values'] as const) {
         []
       )
       t.equal(await get('/health/live'), 200, quoin.output().stderr.slice(0, 500))
-      for (let n = 0; n < 3; n++) t.equal(await get(path(n)), 200, 'one alone is answered')
-      t.equal(await get('/api/collections/daily?limit=1'), 200)
+      for (let n = 0; n < 3; n++) t.equal(await getPatiently(path(n)), 200, 'one alone is answered')
+      t.equal(await getPatiently('/api/collections/daily?limit=1'), 200)
     })
   }
 
