@@ -700,11 +700,11 @@ t.test('of a caller only credentials, language and request id are made out', asy
     'x-forwarded-for': '10.0.0.1'
   }
   const common = { 'x-request-id': 'r', 'accept-language': 'de' }
-  t.strictSame(callerOf(headers, 'r', true), { ...common, authorization: 'Bearer x' })
-  t.strictSame(callerOf({ ...headers, authorization: '' }, 'r', true), { ...common, cookie: 'SESSa=b', 'x-csrf-token': 'c' })
-  t.strictSame(callerOf({ cookie: 'SESSa=b', 'x-csrf-token': ['c', 'd'] }, 'r', true), { 'x-request-id': 'r', cookie: 'SESSa=b' })
-  t.strictSame(callerOf({ 'x-csrf-token': 'c' }, 'r', true), { 'x-request-id': 'r' })
-  t.strictSame(callerOf(headers, 'r', false), common)
+  t.strictSame(callerOf(headers, 'r', true).headers, { ...common, authorization: 'Bearer x' })
+  t.strictSame(callerOf({ ...headers, authorization: '' }, 'r', true).headers, { ...common, cookie: 'SESSa=b', 'x-csrf-token': 'c' })
+  t.strictSame(callerOf({ cookie: 'SESSa=b', 'x-csrf-token': ['c', 'd'] }, 'r', true).headers, { 'x-request-id': 'r', cookie: 'SESSa=b' })
+  t.strictSame(callerOf({ 'x-csrf-token': 'c' }, 'r', true).headers, { 'x-request-id': 'r' })
+  t.strictSame(callerOf(headers, 'r', false).headers, common)
 })
 
 t.test("of a caller's cookies only Drupal's session cookies are credentials, and those that a setting names", async (t) => {
@@ -719,11 +719,11 @@ t.test("of a caller's cookies only Drupal's session cookies are credentials, and
   for (const [cookie, sent, names] of cookies) {
     const headers = { cookie, 'x-csrf-token': 'c' }
     t.strictSame(
-      callerOf(headers, 'r', true, names),
+      callerOf(headers, 'r', true, names).headers,
       { 'x-request-id': 'r', ...(sent !== undefined && { cookie: sent, 'x-csrf-token': 'c' }) },
       cookie
     )
-    t.strictSame(callerOf(headers, 'r', false, names), { 'x-request-id': 'r' }, 'none of them beside a service account')
+    t.strictSame(callerOf(headers, 'r', false, names).headers, { 'x-request-id': 'r' }, 'none of them beside a service account')
   }
 })
 
