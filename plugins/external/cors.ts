@@ -98,7 +98,7 @@ async function corsByList(
   })
 
   // @fastify/cors brings a route OPTIONS * to hang the preflights on. What else arrives there is
-  //   answered as without it.
+  // answered as without it.
   fastify.addHook('onRequest', async ({ server, routeOptions: { url = '' } }, reply) => {
     if (PREFLIGHTS.test(ownPath(server, url))) return reply.callNotFound()
   })
