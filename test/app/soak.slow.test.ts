@@ -9,7 +9,7 @@ import { startFaulty, type Fault } from './fixtures/faulty.ts'
 import { runNode, START } from './fixtures/processes.ts'
 
 /** How long the load lasts, in seconds; `SOAK_SECONDS=600` for a real soak (and `tap --timeout=900`). */
-const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 60)
+const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 40)
 
 const CMS_TIMEOUT_MS = 1000
 /** Each kind of worker so many times, each with a request every PAUSE_MS at most. */

@@ -14,7 +14,7 @@ const TWIN_MS = 120_000
 
 const INSTANCES = 3
 const WRITERS = 20
-const OPERATIONS = 50
+const OPERATIONS = SECONDS > 0 ? 50 : 30
 const EDITIONS = 5
 
 /** Each twentieth article is unpublished, which an editor may not put in. */
