@@ -445,7 +445,7 @@ async function openTranslated(t: Test, languages: Record<string, string>) {
   const urls = ({ json }: EditionText) => JSON.parse(json).field_articles.map(({ url }: { url: string }) => url)
   const set = async (...ids: number[]) =>
     urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, newCaller(basic('admin'))))
-  return { site, set, read: async (caller = basic('admin')) => urls(await read('60', newCaller(caller))) }
+  return { site, set, read: async (caller = newCaller(basic('admin'))) => urls(await read('60', caller)) }
 }
 
 t.test('a target that is shown in a translation has the url of its original, which is asked for once a minute', async (t) => {
@@ -463,11 +463,10 @@ t.test('a target that is shown in a translation has the url of its original, whi
 t.test('requests for originals count beside those that a call may make', async (t) => {
   const { set, read } = await openTranslated(t, { de: '', a: 'a', b: 'b', fr: 'fr' })
   await set(10)
-  const caller = basic('editor')
-  t.strictSame(
-    await inCall(newCaller(caller), { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)),
-    ['/fr/le-port']
-  )
+  const caller = newCaller(basic('editor'))
+  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)), [
+    '/fr/le-port'
+  ])
 })
 
 t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {
