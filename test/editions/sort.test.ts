@@ -54,12 +54,14 @@ for (const [name, content] of variants<[string, () => CmsContent]>([
       ['publisher_container?q=extra&', ({ title }) => title.startsWith('Extra')],
       ['publisher_container?key=extra-90&', ({ key }) => key === 'extra-90']
     ]
-    for (const filterAccess of [true, 'published', 'own', false] as const) {
+    for (const [turn, filterAccess] of ([true, 'published', 'own', false] as const).entries()) {
       const { call } = await open(t, { content: big, filterAccess })
       const table = cases.flatMap(([query, selected]) =>
         SORTS.flatMap((sort) => ['editor', undefined].map((as) => ({ query, selected, sort, as })))
       )
-      for (const { query, selected, sort, as } of sample(table, 14)) {
+      // Each kind of access takes another third: a list of all rows takes some 40 ms.
+      const third = table.filter((_row, index) => index % 3 === turn % 3)
+      for (const { query, selected, sort, as } of sample(third, 7)) {
         const rows = all.filter((edition) => selected(edition) && (edition.published || as === 'editor'))
         const { status, body } = await call('GET', `/api/collections/${query}sort=${sort}&limit=500&total=1`, as ? { as } : {})
         const what = `${query}sort=${sort} as ${as}, filters: ${filterAccess}`

@@ -155,7 +155,7 @@ t.test('where translations were changed at other times, pages of any size are th
         )
       }
     }),
-    { numRuns: runs(200) }
+    { numRuns: runs(100) }
   )
 })
 
