@@ -112,7 +112,7 @@ function announce(text: string): void {
   const before = said.textContent
   const now = performance.now()
   const isAlong = now - announcedAt < ALONG_MS
-  if (!isAlong) announcedAt = now
+  announcedAt = now
   said.textContent = isAlong
     ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}`
     : before === text
