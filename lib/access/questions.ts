@@ -6,7 +6,7 @@ import { createSite } from '../editions/site/site.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { Failure, texts, type FailureCode } from '../errors.ts'
-import { newCaller, type Caller } from '../http/calls.ts'
+import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import { textOf } from '../http/exchange.ts'
 import { createJsonapi } from '../drupal/client.ts'
@@ -130,7 +130,7 @@ export function createQuestions({
       method: 'PATCH',
       path,
       body: {},
-      caller: newCaller({ ...caller.headers, ...token }),
+      caller: { ...caller, headers: { ...caller.headers, ...token } },
       language
     })
     if (EDITABLE.includes(answer.status)) return true

@@ -11,7 +11,8 @@ import { createHttp } from '#lib/http/client.ts'
 import { sortedJson } from '#lib/json-text.ts'
 import { JSONAPI, startHostileCms, type Behaviour } from '../editions/hostile-cms.ts'
 import { fakeTime } from '../fixtures/time.ts'
-import { newCaller } from '#lib/http/calls.ts'
+import { createAnswerMemory } from '#lib/http/answer-memory.ts'
+import { inCall, newCaller } from '#lib/http/calls.ts'
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` })
 const editions = newspaper().entities.filter(({ type }) => type.startsWith('publisher_container--'))
@@ -55,6 +56,20 @@ async function login(url: string, name: string): Promise<{ cookie: string }> {
   })
   return { cookie: answer.headers.get('set-cookie')!.split(';')[0]! }
 }
+
+t.test('every question counts towards the budget that its caller has', async (t) => {
+  const { access, cms } = await site(t)
+  const caller = newCaller(basic('editor'))
+  let spent = 0
+  await inCall(caller, { requests: 10, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, async () => {
+    caller.budget!.spend = () => {
+      spent++
+    }
+    await access.demand('edit', { type: 'publisher_container', id: String(published.id) }, { user: { uid: '2', admin: false }, caller })
+  })
+  t.equal(spent, cms.requests)
+  t.match(cms.requestLines.at(-1), /^PATCH /, 'the last of them asks whether he may edit')
+})
 
 t.test('an entity is seen by who may view it, and locked by who may edit it, by integer id and by uuid', async (t) => {
   const { may, url } = await site(t)
