@@ -36,6 +36,17 @@ function collection(rows: () => Row[], sort: Sort, onRequest = () => {}): Source
   }
 }
 
+/** Collections whose rows stay in them. `onRequest` is called with the rows that a page is cut of. */
+function sourcesOf(collections: Row[][], sort: Sort, onRequest: (rows: Row[]) => void = () => {}): Array<Source<Row>> {
+  return collections.map((rows) =>
+    collection(
+      () => rows,
+      sort,
+      () => onRequest(rows)
+    )
+  )
+}
+
 const options = (sources: Array<Source<Row>>, sort: Sort, offset: number, limit: number): ListOptions<Row> => ({
   sources,
   order: LIST_ORDERS[sort],
@@ -96,15 +107,9 @@ t.test('a list is a slice of all visible rows in each order, ties by id, for any
       const { sort } = site
       const collections = rowsOf(site, generator(site.seed))
       let requests = 0
-      const sources = collections.map((rows) =>
-        collection(
-          () => rows,
-          sort,
-          () => {
-            requests++
-          }
-        )
-      )
+      const sources = sourcesOf(collections, sort, () => {
+        requests++
+      })
       const all = visible(collections.flat(), sort)
       const result = await list({ ...options(sources, sort, offset, limit), total })
       assert.deepEqual(idsOf(result.rows), all.slice(offset, offset + limit))
@@ -130,7 +135,7 @@ t.test('where translations were changed at other times, pages of any size are th
       const collections = rowsOf(site, random)
       const sign = sort.startsWith('-') ? -1 : 1
       for (const row of collections.flat()) if (random() < share) row.shown += sign * Math.floor(random() * site.seconds)
-      const sources = collections.map((rows) => collection(() => rows, sort))
+      const sources = sourcesOf(collections, sort)
       const ids = await readInPages(sources, sort, one)
       assert.deepEqual(ids, await readInPages(sources, sort, other))
       assert.deepEqual(
@@ -164,14 +169,14 @@ t.test('a row that shows an earlier change than its translation does not hold ba
   const translated = Array.from({ length: 20 }, (_, index) => row(500 + index, 1000 - index, 1))
   const daily = [...translated, ...Array.from({ length: 60 }, (_, index) => row(400 + index, 900 - index))]
   const special = Array.from({ length: 100 }, (_, index) => row(index, 800 - index))
-  const sources = [daily, special].map((rows) => collection(() => rows, '-changed'))
+  const sources = sourcesOf([daily, special], '-changed')
   const { rows } = await list(options(sources, '-changed', 0, 200))
   t.strictSame(
     rows.map(({ id }) => id),
     idsOf(sorted([...daily, ...special], '-changed'))
   )
 
-  const tied = [[row(200, 900, 1), row(300, 800)], [row(250, 800)]].map((rows) => collection(() => rows, '-changed'))
+  const tied = sourcesOf([[row(200, 900, 1), row(300, 800)], [row(250, 800)]], '-changed')
   t.strictSame(idsOf((await list(options(tied, '-changed', 0, 10))).rows), [200, 300, 250], 'nor among ties')
 })
 
@@ -198,20 +203,14 @@ t.test('while rows are changed none comes twice, and none that is in the window 
       let now = site.seconds
       let requests = 0
       let changes = 0
-      const sources = collections.map((rows) =>
-        collection(
-          () => rows,
-          sort,
-          () => {
-            requests++
-            if (random() > 0.2 || changes > 1 || rows.length === 0) return
-            changes++
-            const row = rows[Math.floor(random() * rows.length)]!
-            // Another object: an answer that was given stays as it was.
-            rows.splice(rows.indexOf(row), 1, { ...row, changed: ++now, shown: now })
-          }
-        )
-      )
+      const sources = sourcesOf(collections, sort, (rows) => {
+        requests++
+        if (random() > 0.2 || changes > 1 || rows.length === 0) return
+        changes++
+        const row = rows[Math.floor(random() * rows.length)]!
+        // Another object: an answer that was given stays as it was.
+        rows.splice(rows.indexOf(row), 1, { ...row, changed: ++now, shown: now })
+      })
       const all = collections.flat().length
       const { rows } = await list(options(sources, sort, 0, 1000))
       assert.equal(new Set(idsOf(rows)).size, rows.length, 'no row twice')
