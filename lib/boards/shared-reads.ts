@@ -35,7 +35,6 @@ interface SharedEntry<T> {
 /**
  * Shares one read among all readers of the same thing with the same credentials and language. With
  * a service account that is all callers. Answers are dropped when the last reader leaves.
- * @param now milliseconds, from any moment on
  */
 export function createSharedReads<T>(time = systemTime): JoinRead<T> {
   const reads = new Map<string, SharedEntry<T>>()

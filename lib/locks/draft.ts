@@ -34,7 +34,7 @@ import type { Draft, DraftsQuery } from './schemas.ts'
 export type Displacer = { uid: string; name?: string | undefined } | undefined
 
 /**
- * How much of a draft its displacer may always take, in bytes: what MARGIN in lib/table/item.ts
+ * How much of a draft its displacer may always take, in bytes: what MARGIN in lib/locks/record.ts
  * leaves.
  */
 const DISPLACER_LIMIT = 128

@@ -52,7 +52,6 @@ export interface WatchedDeps {
   onFailure: (error: unknown) => void
   /** Whether the lease of a lock is over. */
   isOver: (lock: LockView) => boolean
-  /** Milliseconds since 1970. */
   time: Time
   /** Least milliseconds between the beginnings of two reads that writes and notices ask for. */
   pollMs?: number

@@ -17,7 +17,7 @@ export const LIST_LIMIT = 16 * 1024 * 1024
  */
 export type InTime = () => void
 
-/** @param monotonic milliseconds, from any moment on */
+/** A deadline that begins now. */
 export function createDeadline(time: Time): InTime {
   const until = time.monotonic() + WHOLE_MS
   return () => {

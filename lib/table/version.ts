@@ -26,7 +26,6 @@ export type NextVersion = (last?: unknown) => string
  * Names that no other state of any record has: 48 bits of time, 24 random ones, and 24 that name
  * the instance. A later one of this instance is greater, and of another one as far as their clocks
  * agree.
- * @param now milliseconds since 1970
  */
 export function createVersions(
   time: Time,

@@ -55,7 +55,7 @@ declare module 'fastify' {
 interface AuthOptions {
   config: Config
   refusals: Refusals
-  /** The store's clock, in milliseconds since 1970: `exp` and `nbf` of tokens go by it. */
+  /** The store's: `exp` and `nbf` of tokens go by its `now`. */
   time: Time
 }
 
