@@ -80,9 +80,13 @@ async function access(fastify: FastifyInstance, { config }: { config: Config }) 
     note(this, right, entity)
   })
   fastify.decorateRequest('may', async function (right, entity) {
-    const [error] = await fastify.to(ask(this, right, entity))
-    if (error && !isRefusal(error)) throw error
-    return !error
+    try {
+      await ask(this, right, entity)
+      return true
+    } catch (error) {
+      if (isRefusal(error)) return false
+      throw error
+    }
   })
   fastify.decorateRequest('isWelcome', async function () {
     if (!(await this.isKnown())) return false
@@ -95,6 +99,6 @@ async function access(fastify: FastifyInstance, { config }: { config: Config }) 
 
 export default fp(access, {
   name: 'access',
-  dependencies: ['auth', '@fastify/sensible'],
+  dependencies: ['auth'],
   fastify: '5.x'
 })
