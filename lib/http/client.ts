@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { buildConnector, Pool } from 'undici'
+import type { buildConnector } from 'undici'
+import connectorOf from 'undici/lib/core/connect.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import { createBreaker, isFailing, type Breaker } from './breaker.ts'
@@ -154,7 +156,7 @@ export function createHttp({
 }
 
 function connector(timeout: number): buildConnector.connector {
-  const connect = buildConnector({ timeout })
+  const connect = connectorOf({ timeout })
   return (options, callback) =>
     connect(options, (...result) => {
       const [, socket] = result

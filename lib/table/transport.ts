@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import { exchange, LARGEST_HEADER, type HttpAnswer } from '../http/exchange.ts'
 import type { Clock } from './clock.ts'
 
