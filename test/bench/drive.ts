@@ -4,23 +4,29 @@ import type { Figures } from './suite.ts'
 export interface Drive {
   concurrency: number
   ms: number
+  /** How many each worker sends, however long that takes. */
+  turns?: number
 }
 
 /**
  * Keeps `concurrency` requests under way for `ms` milliseconds; every worker sends one at least.
- * @param one sends the `turn`th request of a worker, who are numbered from 1, and throws if its answer is not the expected one
+ * @param one sends the `turn`th request of a worker, who are numbered from 1, and throws if its answer is not the expected one;
+ *   resolves with when it was sent, if something went before it
  */
-export async function drive({ concurrency, ms }: Drive, one: (worker: number, turn: number) => Promise<void>): Promise<Figures> {
+export async function drive(
+  { concurrency, ms, turns }: Drive,
+  one: (worker: number, turn: number) => Promise<number | void>
+): Promise<Figures> {
   const latencies: number[] = []
   const started = performance.now()
   const end = started + ms
   await Promise.all(
     Array.from({ length: concurrency }, async (_, index) => {
       let sent = performance.now()
-      for (let turn = 0; turn === 0 || sent < end; turn++) {
-        await one(index + 1, turn)
+      for (let turn = 0; turns === undefined ? turn === 0 || sent < end : turn < turns; turn++) {
+        const begun = (await one(index + 1, turn)) ?? sent
         const answered = performance.now()
-        latencies.push(answered - sent)
+        latencies.push(answered - begun)
         sent = answered
       }
     })

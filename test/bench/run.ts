@@ -10,12 +10,13 @@ import { editions } from './suites/editions.ts'
 import { feeds } from './suites/feeds.ts'
 import { growth } from './suites/growth.ts'
 import { callers, locks } from './suites/locks.ts'
+import { saves } from './suites/saves.ts'
 import { scale } from './suites/scale.ts'
 import { start } from './suites/start.ts'
 import { translation } from './suites/translation.ts'
 import { units } from './suites/units.ts'
 
-const suites = [locks, callers, feeds, editions, translation, growth, start, units, scale, bus, drupal, coreRest]
+const suites = [locks, callers, feeds, editions, saves, translation, growth, start, units, scale, bus, drupal, coreRest]
 
 const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
   suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but units and scale, which take minutes, bus, which needs redis-server, and drupal and core-rest, for which see test/drupal/README.md

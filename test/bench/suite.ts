@@ -11,6 +11,10 @@ export interface Figures {
   peakMiB?: number
   /** Requests to the CMS for one request. */
   upstreamRequests?: number
+  /** Requests to the store for one request. */
+  storeRequests?: number
+  /** How often one request waits for the store: requests to it at the same time are one trip. */
+  storeTrips?: number
   /** Time that the translation of one page takes, in microseconds. */
   pageUs?: number
   /** Milliseconds from the start of a process until it is ready. */

@@ -1,12 +1,8 @@
 import { compare } from '../compare.ts'
 import type { Load, LoadRequest } from '../load.ts'
 import { observed, startProgram, startQuoin, startWorker } from '../processes.ts'
-import type { Asked } from '../stubs/cms.ts'
 import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
-
-/** Each worker is a caller of its own: of equal requests of one caller at the same time Quoin would send the CMS one. */
-const CALLER = { authorization: `Basic ${Buffer.from('editor:editor').toString('base64')}`, 'accept-language': 'en-x-{worker}' }
-const JSON_TYPE = { 'content-type': 'application/json' }
+import { askedOf, asSent, CALLER, JSON_TYPE } from '../upstream.ts'
 
 /** How long each work is done before it is measured, so that code is compiled by then. */
 const WARM_UP_MS = 3000
@@ -42,7 +38,7 @@ const works: Array<{ name: string; request: LoadRequest; changing?: true }> = [
       method: 'POST',
       path: '/api/collection/{worker}',
       headers: { ...CALLER, ...JSON_TYPE },
-      body: '{"title":[{"value":"Thursday, late edition"}]}',
+      body: '{"title":[{"value":"Thursday, edition {save}"}]}',
       status: 200
     }
   }
@@ -54,7 +50,7 @@ const works: Array<{ name: string; request: LoadRequest; changing?: true }> = [
  */
 async function beforeStub({ rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
   const cms = await startProgram('stubs/cms.ts')
-  const store = await startProgram('stubs/dynamodb.ts')
+  const store = await startProgram('stubs/store.ts')
   const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, ENVIRONMENT: 'bench' }
   const quoin = await startQuoin(settings)
   const proxy = await startProgram('contestants/http-proxy.ts', settings)
@@ -64,9 +60,9 @@ async function beforeStub({ rounds, ms, short, say }: SuiteOptions): Promise<Com
     for (const { name, request, changing } of works) {
       await fetch(`${cms.url}/changing`, { method: changing ? 'PUT' : 'DELETE' })
       await load.run({ url: quoin.url, requests: [request], concurrency: 32, ms: WARM_UP_MS })
-      await asked(cms.url)
+      await askedOf(cms.url)
       await load.run({ url: quoin.url, requests: [request], concurrency: 1, ms: 1 })
-      const upstream = await asked(cms.url)
+      const upstream = await askedOf(cms.url)
       const requests = { requests: upstream.map(asSent), areOne: true }
       await load.run({ url: proxy.url, ...requests, concurrency: 32, ms: WARM_UP_MS })
       for (const concurrency of short ? [32] : [32, 1]) {
@@ -88,14 +84,6 @@ async function beforeStub({ rounds, ms, short, say }: SuiteOptions): Promise<Com
   } finally {
     for (const each of [quoin, proxy, load, cms, store]) await each.close()
   }
-}
-
-async function asked(url: string): Promise<Asked[]> {
-  return (await (await fetch(`${url}/asked`)).json()) as Asked[]
-}
-
-function asSent({ method, path, headers, body, status }: Asked): LoadRequest {
-  return { method: method as LoadRequest['method'], path, headers: { ...CALLER, ...headers }, ...(body && { body }), status }
 }
 
 export const editions: Suite = { name: 'editions', title: 'Editions', run: beforeStub }
