@@ -38,11 +38,6 @@ t.test('a URL counts as too long where the answer, or the failure, has the statu
     [true, true, true, false]
   )
   t.strictSame(
-    [414, 431, 400].map((status) => isTooLong(failed(status), true)),
-    [true, true, false],
-    'of a write a page with 400 says too little'
-  )
-  t.strictSame(
     [414, 431, 400].map((status) => isTooLong({ status })),
     [true, true, false],
     'Drupal says 400 to what it does not know'

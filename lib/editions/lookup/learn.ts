@@ -7,7 +7,7 @@ import {
 } from '../site/targets.ts'
 import { PAGE_MAX, type Parameters } from '../translate/query.ts'
 import { mismatch } from '../translate/verify.ts'
-import { covers, includeOf, type Include } from './include.ts'
+import { covers, includeFor, includeOf, type Include } from './include.ts'
 import {
   shortenUrls,
   type RequestPlan,
@@ -56,10 +56,29 @@ export async function learnDocument(
   return undefined
 }
 
+/** Asks for those targets of an edition that its caller was not shown lately. */
+export async function learnMissingTargets(
+  context: ResourceContext,
+  question: RequestTarget,
+  ownTargets: KnownTargets,
+  resource: Resource
+): Promise<void> {
+  const include = includeFor(context, {
+    shape: context.shapes.of(resource.type),
+    collections: await context.catalog.all(question.caller),
+    scope: 'none',
+    room: context.room.beside(question.path, question.query)
+  })
+  const { relationships } = include
+  const names = namesWithUnknownTargets([resource], relationships, ownTargets.targets)
+  if (names.length > 0) await learnTargets(context, question, ownTargets, [resource], names)
+  await learnOriginals(context, question, ownTargets, [resource], include)
+}
+
 /** Asks for the targets of some relationships of these editions, and for nothing else. */
 async function learnTargets(
   context: ResourceContext,
-  question: ResourceQuestion,
+  question: RequestTarget,
   ownTargets: KnownTargets,
   editions: Resource[],
   names: string[]

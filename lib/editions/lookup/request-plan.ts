@@ -87,10 +87,9 @@ export function latestVersion(
 export function shortenUrls(
   { room, shapes }: ResourceContext,
   outcome: JsonapiAnswer | Error,
-  resourceType: string,
-  isWrite = false
+  resourceType: string
 ): boolean {
-  if (!isTooLong(outcome, isWrite) || !room.shorten()) return false
+  if (!isTooLong(outcome) || !room.shorten()) return false
   shapes.forget(resourceType)
   return true
 }

@@ -50,15 +50,12 @@ export function createRoom(time = systemTime): Room {
 
 /**
  * Whether a URL was too long for the CMS, or for what is before it. Some proxies say 400 then, as a
- * page; of a write that does not say that nothing was saved.
+ * page.
  * @param outcome an answer, or the failure that it became
  */
-export function isTooLong(
-  outcome: { status?: unknown; cause?: unknown },
-  isWrite = false
-): boolean {
+export function isTooLong(outcome: { status?: unknown; cause?: unknown }): boolean {
   const { status } = (outcome.cause as { status?: unknown } | undefined) ?? outcome
-  return TOO_LONG.includes(status) || (status === 400 && !isWrite && outcome.cause !== undefined)
+  return TOO_LONG.includes(status) || (status === 400 && outcome.cause !== undefined)
 }
 
 /** Those of the parameters that fit. */
