@@ -10,7 +10,14 @@ import type { Rearrangement } from './order/operations.ts'
 import { preconditionFailed } from './read.ts'
 import type { UpdateOptions } from './save/options.ts'
 import { confirmWrite } from './save/outcome.ts'
-import { fieldChanges, recordSave, type Save, type SaveKind } from './save/recorder.ts'
+import {
+  fieldChanges,
+  prepared,
+  recordSave,
+  type Save,
+  type SaveKind,
+  type SaveOutcome
+} from './save/recorder.ts'
 import type { ProposedChange } from './save/save-queue.ts'
 import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } from './send.ts'
 import type { WriteResult } from './send.ts'
@@ -44,7 +51,8 @@ interface Change {
 
 /**
  * Saves the fields of a body that differ. It does so within a turn.
- * @returns undefined where nothing differs, unless this is the latest version
+ * @returns undefined where nothing differs, unless this is the latest version; and where the base is
+ *   a remembered one that Drupal says is stale. Nothing was saved then
  */
 export async function saveChange(
   context: EditionContext,
@@ -57,12 +65,14 @@ export async function saveChange(
   if (Object.keys(fields).length === 0) return readUnchanged(context, base, caller)
 
   const change = await proposeChange(context, base, fields, caller, options)
-  const result = await recordSave(
-    context.recorder,
-    changeRecord(context, change),
-    () => patchResolved(context, change),
-    (result) => saveOutcome(context, result)
-  )
+  const result = await recordSave({
+    recorder: context.recorder,
+    save: changeRecord(context, change),
+    work: (isRecorded) => patchResolved(context, change, isRecorded),
+    outcomeOf: (result) => changeOutcome(context, change, result),
+    alongside: base.turn.alongside
+  })
+  if (isBaseStale(context, change, result)) return undefined
   if ('refused' in result) throw await changeRefusal(context, change, result.refused)
   return announceChange(context, change, result.saved)
 }
@@ -126,23 +136,34 @@ function changeRecord(
   }
 }
 
-async function patchResolved(context: EditionContext, change: Change): Promise<WriteResult> {
+function changeOutcome(context: EditionContext, change: Change, result: WriteResult): SaveOutcome {
+  if (isBaseStale(context, change, result)) return { outcome: 'withdrawn' }
+  return saveOutcome(context, result)
+}
+
+async function patchResolved(
+  context: EditionContext,
+  change: Change,
+  isRecorded: Promise<unknown>
+): Promise<WriteResult> {
   const { base, fields, shape, caller } = change
   return sendResolved(
     context,
     write.unresolvedReferences(fields, shape, context.model),
     caller,
     base.edition.resource,
-    (resolve) => patch(context, change, resolve)
+    (resolve) => patch(context, change, isRecorded, resolve)
   )
 }
 
 /**
- * Notes the intent, asks for the permit of the turn, sends the change, and confirms its outcome.
+ * Notes the intent and asks for the permit of the turn, while the recorder notes the save. Then
+ * sends the change, and confirms its outcome.
  */
 async function patch(
   context: EditionContext,
   change: Change,
+  isRecorded: Promise<unknown>,
   resolve: write.Resolve
 ): Promise<WriteResult> {
   const { base, fields, shape, proposed } = change
@@ -151,8 +172,7 @@ async function patch(
     ...write.update(fields, current, shape, context.model, resolve),
     id: current.id
   }
-  await noteIntent(context, change, resource)
-  await base.turn.permit?.(proposed)
+  await prepared([isRecorded, noteIntent(context, change, resource), base.turn.permit?.(proposed)])
   return confirmWrite(
     current.id,
     () => sendPatch(context, change, resource),
@@ -182,7 +202,8 @@ async function sendPatch(
   const current = base.edition.resource
   base.turn.confirm()
   options.attempt?.confirm()
-  const patched = isConditional(options) ? withChanged(context, resource, current) : resource
+  const isGuarded = isConditional(options) || base.isRemembered
+  const patched = isGuarded ? withChanged(context, resource, current) : resource
   return sendEdition(context, patched, caller, current)
 }
 
@@ -232,13 +253,23 @@ export function hasFields(
 
 function announceChange(
   context: EditionContext,
-  { proposed, caller }: Change,
+  { base, proposed, caller }: Change,
   saved: LoadedEdition
 ): EditionText {
   doubtFilters(context, saved, caller)
   const text = context.texts.editionOf(saved)
+  context.bases.keep(saved.resource, text.json.length, caller, base.turn.mark)
   context.onUpdate({ ...proposed, etag: text.etag })
   return text
+}
+
+/** Whether Drupal has refused a change because somebody has saved since its caller's last answer. */
+function isBaseStale(context: EditionContext, { base }: Change, result: WriteResult): boolean {
+  return base.isRemembered && 'refused' in result && isStaleAnswer(context, result.refused)
+}
+
+function isStaleAnswer({ changedAttribute }: EditionContext, refused: JsonapiAnswer): boolean {
+  return changedAttribute !== undefined && isStale(refused, changedAttribute)
 }
 
 /** The failure of a change that the CMS refuses. */
@@ -247,9 +278,7 @@ async function changeRefusal(
   { base, fields, caller, options }: Change,
   refused: JsonapiAnswer
 ): Promise<Failure> {
-  const { changedAttribute } = context
-  const isStaleEdit =
-    isConditional(options) && changedAttribute !== undefined && isStale(refused, changedAttribute)
+  const isStaleEdit = isConditional(options) && isStaleAnswer(context, refused)
   if (!isStaleEdit) return refusal(refused, fields)
   return options.ifMatch === undefined
     ? write.staleEdit(undefined)

@@ -31,6 +31,7 @@ export async function closeInTurn<Look>(
 ): Promise<UpdateResult & CloseLooks<Look>> {
   const fields = closingFields(context.model)
   return saveInTurn<EditionText & CloseLooks<Look>>(context, id, caller, options, {
+    isGuarded: false,
     save: (base) => saveClosed(context, base, fields, caller, options),
     answerOfEarlier: (edition) => recallClosed(context, edition, fields, caller)
   })
@@ -58,7 +59,12 @@ async function saveClosed<Look>(
   const version = context.resources.latestVersion(edition.resource.type)
   const { resource, inspection } = await inspectResource(context, edition.resource, caller, version)
   const before = await check(inspection)
-  const base = { edition: { ...edition, resource }, isLatest: true, turn }
+  const base = {
+    edition: { ...edition, resource },
+    isLatest: true,
+    isRemembered: false,
+    turn
+  }
   const closed = await saveChange(context, base, fields, caller, {
     ...options,
     kind: 'close',

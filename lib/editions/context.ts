@@ -10,6 +10,7 @@ import { createReferences, type References } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { createSamples } from './lookup/samples.ts'
 import { publicName, type ContentModel } from './model.ts'
+import { createBases, type Bases } from './save/bases.ts'
 import type { Recorder } from './save/recorder.ts'
 import {
   createSaveQueue,
@@ -66,8 +67,8 @@ export interface EditionContext {
   lists: ReadonlyMap<string, ContentList>
   /** Does the saves of one edition one after the other. */
   saves: SaveQueue
-  /** For each update that is reading its edition: the editions saved since that read began. */
-  savedDuringReads: Set<Set<string>>
+  /** What callers were answered last of each edition. */
+  bases: Bases
   /** The JSON:API name of the time of change. A type without one has no precondition in Drupal. */
   changedAttribute: string | undefined
   recorder: Recorder | undefined
@@ -112,7 +113,7 @@ export function createEditionContext({
       Object.entries(model.lists).map(([name, list]) => [name, createContentList(site, name, list)])
     ),
     saves: createSaveQueue({ turns }),
-    savedDuringReads: new Set(),
+    bases: createBases(model),
     changedAttribute: changed === null ? undefined : publicName(model, changed),
     recorder,
     onSave,

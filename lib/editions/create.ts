@@ -9,7 +9,7 @@ import { publicName } from './model.ts'
 import type { Attempt } from './save/attempt.ts'
 import type { SaveOptions } from './save/options.ts'
 import { confirmWrite, editionAddress, unlessConflict } from './save/outcome.ts'
-import { fieldChanges, recordSave } from './save/recorder.ts'
+import { fieldChanges, prepared, recordSave } from './save/recorder.ts'
 import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } from './send.ts'
 import type { WriteResult } from './send.ts'
 import type { Collection } from './site/catalog.ts'
@@ -38,6 +38,11 @@ interface NewEdition {
   attempt: Attempt | undefined
 }
 
+/** A new edition whose save is being recorded. */
+interface RecordedEdition extends NewEdition {
+  isRecorded: Promise<unknown>
+}
+
 /**
  * Creates an edition. Where the edition with the body's uuid is there already and has the same
  * fields, answers with that one.
@@ -54,9 +59,9 @@ export async function createEdition(
 
   const { uuid, body, collection, shape } = edition
   const typedBody = await withEditionType(context, body, collection, shape, caller)
-  const result = await recordSave(
-    context.recorder,
-    {
+  const result = await recordSave({
+    recorder: context.recorder,
+    save: {
       kind: 'create',
       uuid,
       by: { uid, name },
@@ -64,9 +69,9 @@ export async function createEdition(
       fields: fieldChanges(typedBody),
       isShared: false
     },
-    () => postTyped(context, edition, typedBody),
-    (result) => saveOutcome(context, result)
-  )
+    work: (isRecorded) => postTyped(context, { ...edition, isRecorded }, typedBody),
+    outcomeOf: (result) => saveOutcome(context, result)
+  })
   if ('refused' in result) return findExisting(context, edition, result.refused)
   doubtFilters(context, result.saved, caller)
   return { ...context.texts.editionOf(result.saved), isNew: true }
@@ -139,7 +144,7 @@ async function findCreated(
  */
 async function postTyped(
   context: EditionContext,
-  edition: NewEdition,
+  edition: RecordedEdition,
   typedBody: EditionJson
 ): Promise<WriteResult> {
   const { model } = context
@@ -153,7 +158,7 @@ async function postTyped(
 
 async function postResolved(
   context: EditionContext,
-  edition: NewEdition,
+  edition: RecordedEdition,
   body: EditionJson
 ): Promise<WriteResult> {
   const { shape, caller } = edition
@@ -166,16 +171,16 @@ async function postResolved(
 /** Notes the intent, sends the edition, and confirms its outcome. */
 async function post(
   context: EditionContext,
-  edition: NewEdition,
+  edition: RecordedEdition,
   body: EditionJson,
   resolve: write.Resolve
 ): Promise<WriteResult> {
-  const { uuid, collection, shape, caller, attempt } = edition
+  const { uuid, collection, shape, caller, attempt, isRecorded } = edition
   const resource = {
     ...write.create(body, collection.resourceType, shape, context.model, resolve),
     id: uuid
   }
-  await attempt?.intend({ before: '', after: referencesOf(resource) })
+  await prepared([isRecorded, attempt?.intend({ before: '', after: referencesOf(resource) })])
   return confirmWrite(
     uuid,
     () => {

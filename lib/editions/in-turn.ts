@@ -1,10 +1,12 @@
+import { isSameUuid, type Resource } from '../drupal/document.ts'
 import type { Caller } from '../http/calls.ts'
 import type { EditionContext } from './context.ts'
 import { load } from './load.ts'
+import { withoutUrls } from './lookup/individual.ts'
 import { preconditionFailed } from './read.ts'
 import { outcomeUnknown, type Intent } from './save/attempt.ts'
 import type { UpdateOptions } from './save/options.ts'
-import type { Turn } from './save/save-queue.ts'
+import { busy, type QueuedTurn, type SaveMark } from './save/save-queue.ts'
 import { etagOf, fieldsDigest, matches } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
@@ -14,11 +16,19 @@ export interface SaveBase {
   edition: LoadedEdition
   /** Whether this is known to be the latest version. */
   isLatest: boolean
-  turn: Turn
+  /**
+   * Whether this is what its caller was answered last, rather than read for this save. A PATCH may
+   * rest on it, since Drupal refuses one whose `changed` is another than the stored one. A decision
+   * not to send anything may not.
+   */
+  isRemembered: boolean
+  turn: QueuedTurn
 }
 
 /** What is done to an edition in its turn. */
 export interface TurnWork<Result> {
+  /** Whether it may rest on what its caller was answered last. */
+  isGuarded: boolean
   /**
    * Saves the edition.
    * @returns undefined where nothing differs from an edition that may not be the latest version
@@ -31,18 +41,23 @@ export interface TurnWork<Result> {
   answerOfEarlier(edition: LoadedEdition, earlier: Intent): Promise<Result | undefined>
 }
 
-/** An edition as it was read before its turn, and what tells whether it was saved since. */
-interface EarlyRead {
-  edition: LoadedEdition
-  /** When it was read, by the clock of the save queue. */
+/** What is known of an edition before its turn. */
+interface EarlyLook {
+  uuid: string
+  /** What its caller was answered last. */
+  remembered: Resource | undefined
+  /** The edition, where it was read for this save. */
+  edition: LoadedEdition | undefined
+  /** When the look began, by the clock of the save queue, and the last save before it. */
   since: number
-  /** The editions that this instance saved during the read. */
-  savedMeanwhile: ReadonlySet<string>
+  mark: SaveMark
 }
 
 /**
- * Reads an edition, and saves it when it is its turn, from the state that it has then. Drupal may
- * have shown an earlier state: before nothing is saved, the latest version is asked for.
+ * Saves an edition when it is its turn, from the state that it has then. Takes the turn first where
+ * the caller was shown the edition lately; reads it before where not, so that nobody has a turn who
+ * may not see the edition. Drupal may have shown an earlier state: before nothing is saved, the
+ * latest version is asked for.
  * @throws {Failure} OUTCOME_UNKNOWN where an earlier attempt may have saved and the edition has
  *   changed since; PRECONDITION_FAILED where that is not the state that If-Match names
  */
@@ -53,28 +68,45 @@ export async function saveInTurn<Result extends EditionText>(
   options: UpdateOptions,
   work: TurnWork<Result>
 ): Promise<Result & { isShared: boolean }> {
-  const early = await readBeforeTurn(context, id, caller)
-  const { id: uuid } = early.edition.resource
+  const look = recallEdition(context, id, caller) ?? (await readBeforeTurn(context, id, caller))
 
   // Drupal compares `changed` and saves without a lock, so two requests at the same time could
   // both pass.
   return context.saves.run(
-    uuid,
-    early.since,
+    look.uuid,
+    look.since,
     async (turn) => {
-      try {
-        const base = await readBase(context, id, early, turn, caller, options)
-        const result =
-          (await recallEarlier(context, base, options, work)) ??
-          (await saveMatching(context, base, caller, options, work)) ??
-          (await saveLatest(context, base, caller, options, work))
-        return { ...result, isShared: turn.isShared }
-      } finally {
-        tellReads(context, uuid)
-      }
+      const base =
+        rememberedBase(look, turn, options, work) ??
+        (await readBase(context, id, look, turn, caller, options))
+      const result =
+        (await recallEarlier(context, base, options, work)) ??
+        (await saveMatching(context, base, caller, options, work)) ??
+        (await saveLatest(context, base, caller, options, work))
+      // Turns of other instances do not tell of this save.
+      if (!turn.isShared) context.bases.clear()
+      return { ...result, isShared: turn.isShared }
     },
     caller.budget?.waiting
   )
+}
+
+/** What the caller was answered last of an edition; undefined where that is not known any more. */
+function recallEdition(
+  { site, bases, saves }: EditionContext,
+  id: string,
+  caller: Caller
+): EarlyLook | undefined {
+  const uuid = site.ids.get(id.toLowerCase())?.uuid
+  const base = uuid === undefined ? undefined : bases.of(uuid, caller)
+  if (!base) return undefined
+  return {
+    uuid: uuid!,
+    remembered: base.resource,
+    edition: undefined,
+    since: saves.now(),
+    mark: base.mark
+  }
 }
 
 /** Reads the edition while others may have the turn. */
@@ -82,45 +114,71 @@ async function readBeforeTurn(
   context: EditionContext,
   id: string,
   caller: Caller
-): Promise<EarlyRead> {
-  const savedMeanwhile = new Set<string>()
-  context.savedDuringReads.add(savedMeanwhile)
-  const since = context.saves.now()
-  try {
-    // A read that began before `since` could be older than the last save of another instance, and
-    // its turn would not say so.
-    const edition = await load(context, id, caller, 'anew')
-    return { edition, since, savedMeanwhile }
-  } finally {
-    context.savedDuringReads.delete(savedMeanwhile)
-  }
+): Promise<EarlyLook> {
+  const { saves, site } = context
+  const since = saves.now()
+  const mark = saves.mark(site.ids.get(id.toLowerCase())?.uuid ?? id)
+  // A read that began before `since` could be older than the last save of another instance, and
+  // its turn would not say so.
+  const edition = await load(context, id, caller, 'anew')
+  return { uuid: edition.resource.id, remembered: undefined, edition, since, mark }
 }
 
-/** Tells all updates that are reading that they may have read an earlier state of an edition. */
-function tellReads({ savedDuringReads }: EditionContext, uuid: string): void {
-  for (const savedMeanwhile of savedDuringReads) savedMeanwhile.add(uuid)
+/**
+ * What the caller was answered last, as a base that needs no read: where only fields are changed,
+ * and all that saves through Quoin has had its turn among all instances.
+ */
+function rememberedBase<Result>(
+  { remembered, mark }: EarlyLook,
+  turn: QueuedTurn,
+  { ifMatch, attempt }: UpdateOptions,
+  { isGuarded }: TurnWork<Result>
+): SaveBase | undefined {
+  const needsRead = !isGuarded || ifMatch !== undefined || attempt?.earlier !== undefined
+  if (!remembered || needsRead || !turn.isShared || !turn.isUnsavedSince(mark)) return undefined
+  const edition = { resource: remembered, urlOf: withoutUrls }
+  return { edition, isLatest: false, isRemembered: true, turn }
 }
 
-/** The state to save over: what was read before the turn, or the latest version. */
+/** The state to save over: what was read before the turn, or what is there now. */
 async function readBase(
   context: EditionContext,
   id: string,
-  { edition, savedMeanwhile }: EarlyRead,
-  turn: Turn,
+  look: EarlyLook,
+  turn: QueuedTurn,
   caller: Caller,
   { attempt }: UpdateOptions
 ): Promise<SaveBase> {
-  const { revisions } = context.site
-  const isOutdated =
-    turn.isOutdated ||
-    savedMeanwhile.has(edition.resource.id) ||
-    revisions.newerThan(edition.resource) !== undefined
+  const { uuid, edition: early } = look
+  const isRepeated = attempt?.earlier !== undefined
+  if (early && !isRepeated && !mayBeSaved(context, look, turn)) return asBase(context, early, turn)
+
   // What an earlier attempt has saved is told by the latest version alone.
-  if (isOutdated || attempt?.earlier !== undefined) {
-    return { edition: await load(context, id, caller, 'latest'), isLatest: true, turn }
+  const isLatest = early !== undefined || isRepeated || turn.isOutdated
+  const edition = await load(context, id, caller, isLatest ? 'latest' : 'anew')
+  if (!isSameUuid(edition.resource.id, uuid)) {
+    throw busy(`The id ${id} has become another edition's`)
   }
-  const hasVersions = context.resources.latestVersion(edition.resource.type).length > 0
-  return { edition, isLatest: !hasVersions, turn }
+  return isLatest
+    ? { edition, isLatest, isRemembered: false, turn }
+    : asBase(context, edition, turn)
+}
+
+/** Whether an edition may have been saved since the look before the turn. */
+function mayBeSaved(
+  { saves, site }: EditionContext,
+  { uuid, edition, mark }: EarlyLook,
+  turn: QueuedTurn
+): boolean {
+  const isElsewhere = turn.isOutdated && !turn.isNext
+  const isHere = saves.mark(uuid) !== mark
+  return isElsewhere || isHere || site.revisions.newerThan(edition!.resource) !== undefined
+}
+
+/** An edition as Drupal shows it, which is the latest version where its type has no others. */
+function asBase({ resources }: EditionContext, edition: LoadedEdition, turn: QueuedTurn): SaveBase {
+  const hasVersions = resources.latestVersion(edition.resource.type).length > 0
+  return { edition, isLatest: !hasVersions, isRemembered: false, turn }
 }
 
 /** The answer of an earlier attempt that has saved; undefined if there is none. */
@@ -163,6 +221,6 @@ async function saveLatest<Result>(
   work: TurnWork<Result>
 ): Promise<Result> {
   const latest = await load(context, edition.resource.id, caller, 'latest')
-  const base = { edition: latest, isLatest: true, turn }
+  const base = { edition: latest, isLatest: true, isRemembered: false, turn }
   return (await saveMatching(context, base, caller, options, work))!
 }

@@ -19,7 +19,11 @@ export async function readEdition(
   caller: Caller,
   ifMatch?: string
 ): Promise<EditionText> {
-  const edition = context.texts.editionOf(await load(context, id, caller))
+  const { site, saves, texts, bases } = context
+  const mark = saves.mark(site.ids.get(id.toLowerCase())?.uuid ?? id)
+  const loaded = await load(context, id, caller)
+  const edition = texts.editionOf(loaded)
+  bases.keep(loaded.resource, edition.json.length, caller, mark)
   requireMatch(edition, ifMatch)
   return edition
 }

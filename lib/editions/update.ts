@@ -32,6 +32,7 @@ export async function updateEdition(
     isConditional: changed !== null && Object.hasOwn(body, changed)
   } as const
   return saveInTurn<EditionText>(context, id, caller, options, {
+    isGuarded: !changeOptions.isConditional,
     save: (base) => saveChange(context, base, body, caller, changeOptions),
     answerOfEarlier: (edition) => recallUpdate(context, edition, body, caller)
   })

@@ -174,10 +174,13 @@ async function recordOutcome(
 ): Promise<void> {
   if (!intent) {
     const { missedSaves } = context
-    if (outcome.outcome !== 'refused') missedSaves.set(uuid, (missedSaves.get(uuid) ?? 0) + 1)
+    if (outcome.outcome === 'saved' || outcome.outcome === 'uncertain') {
+      missedSaves.set(uuid, (missedSaves.get(uuid) ?? 0) + 1)
+    }
     return
   }
   if (outcome.outcome === 'uncertain') return
+  if (outcome.outcome === 'withdrawn') return withdraw(context, uuid, intent)
   const after =
     'etag' in outcome ? stateOf(outcome.edition, outcome.etag, context.model) : undefined
   await conclude(context, intent, outcome.outcome, after)
@@ -199,6 +202,17 @@ export async function recordTakeover(
     outcome: 'saved',
     values: await pack({ fields: { [fieldName]: {} } })
   }))
+}
+
+/** Removes the entry of a save that begins again, unless somebody else has settled it. */
+async function withdraw(
+  { table, missedSaves }: JournalContext,
+  uuid: string,
+  { env_entityType_entityId: key, fieldName, missed }: StoredItem
+): Promise<void> {
+  if (Number(missed) > 0) missedSaves.set(uuid, Number(missed))
+  const isOpen = condition(isUnsettled, { ':uncertain': 'uncertain' })
+  await table.remove({ env_entityType_entityId: key, fieldName }, isOpen).catch(() => {})
 }
 
 /** Writes an entry again with its outcome, unless somebody else has done so. */

@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
@@ -31,6 +32,9 @@ const LEASE_MS = 15_000
  */
 const STORE_MS = 1000
 const REST_MS = 5000
+
+/** For how many editions an instance remembers the end of its last turn. */
+const ENDS = 10_000
 
 /**
  * Tickets. It is remembered for an hour when an edition was saved last: a save that looked at it
@@ -95,6 +99,8 @@ export interface TicketContext extends RecordContext {
   leaseMs: number
   /** Until when saves go on without tickets, since the store did not answer, by `monotonic`. */
   restsUntil: number
+  /** The version under which this instance has given back the last ticket of each edition. */
+  ends: LRUCache<string, string>
   /** Whether the store has transactions; not known before the first. */
   hasTransactions: boolean | undefined
 }
@@ -160,6 +166,7 @@ export function createTickets({
     revisions,
     leaseMs,
     restsUntil: -Infinity,
+    ends: new LRUCache({ max: ENDS }),
     hasTransactions: undefined
   }
   return {
@@ -187,7 +194,10 @@ export async function takeTicket(
       const previous = claim.previous && (membersIn(TICKETS, claim.previous) ?? {})
       context.revisions?.learn(uuid, previous?.revision)
       const isOutdated = hasWaited || mayBeSince(previous, since)
-      return sharedTicket(context, uuid, claim.version, sentAt, isOutdated)
+      // Until this turn has ended, nothing tells what follows on it.
+      const isNext = claim.previous?.['version'] === context.ends.get(uuid)
+      context.ends.delete(uuid)
+      return sharedTicket(context, uuid, claim.version, sentAt, { isOutdated, isNext })
     }
     last = claim.inTheWay?.['version']
     hasWaited = true
@@ -281,6 +291,7 @@ function ownTicket(isOutdated: boolean): Ticket {
   return {
     isShared: false,
     isOutdated,
+    isNext: !isOutdated,
     confirm() {},
     renewIf: async () => undefined,
     async end() {}
@@ -293,14 +304,14 @@ function sharedTicket(
   uuid: string,
   version: string,
   sentAt: number,
-  isOutdated: boolean
+  order: Pick<Ticket, 'isOutdated' | 'isNext'>
 ): Ticket {
   const { leaseMs, time } = context
   const held: HeldTicket = { uuid, version, leaseEnds: sentAt + leaseMs, isLost: false }
   const renewal = setInterval(() => renew(context, held), leaseMs / 3).unref()
   return {
     isShared: true,
-    isOutdated,
+    ...order,
     confirm() {
       if (held.isLost || time.monotonic() >= held.leaseEnds) throw lostTurn()
     },
@@ -352,9 +363,11 @@ function noteTransactions(context: TicketContext, refusal: Error | undefined): v
   context.hasTransactions = isSupported
 }
 
-async function giveBack(context: TicketContext, uuid: string, version: string): Promise<unknown> {
-  const item = ticketItem(context, uuid, context.nextVersion(), 0)
-  return context.table.put(item, isOfVersion(version))
+async function giveBack(context: TicketContext, uuid: string, version: string): Promise<void> {
+  const end = context.nextVersion()
+  const item = ticketItem(context, uuid, end, 0)
+  const { done } = await context.table.put(item, isOfVersion(version))
+  if (done) context.ends.set(uuid, end)
 }
 
 /** Keeps the others away for as long as Drupal may still be saving. */

@@ -22,15 +22,17 @@ const title = (text: string) => ({ title: [{ value: text }] })
 
 /**
  * An edition is looked at through one instance, saved through another, and only then saved through the first, each with
- * the tag that both have read.
+ * the tag that both have read. Who is late looks before his turn: he was not shown the edition in this language.
  */
 async function race(t: Test, env: Record<string, string>) {
   // Drupal itself tells two saves apart only where seconds lie between them.
   const now = Date.now()
   const { call, cms } = await openHostile(t, { env, now: () => now })
   const other = await build(t, { CMS_URL: cms.url, ...env })
-  await call('POST', path, { body: title('First'), as: 'editor' })
-  const { etag } = (await call('GET', path, { as: 'editor' })).headers
+  // What is shown in one language is no base in another.
+  const elsewhere = { as: 'editor', headers: { 'accept-language': 'en' } }
+  await call('POST', path, { body: title('First'), ...elsewhere })
+  const { etag } = (await call('GET', path, elsewhere)).headers
   const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   cms.behave = async ({ method }, honest) => {
     if (method !== 'GET') return undefined
@@ -63,6 +65,30 @@ t.test('without a table that both share a save is lost, and Edition-Turn says th
   t.strictSame(await race(t, {}), { inTime: [200, 'instance'], late: [200, 'instance'], title: 'Late' })
 })
 
+t.test('who was shown an edition has the turn while he reads it again, and the others wait', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const now = Date.now()
+  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
+  const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
+  const ifMatch = { 'if-match': String((await call('GET', path, { as: 'editor' })).headers.etag) }
+  const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  cms.behave = async ({ method }, honest) => {
+    if (method !== 'GET') return undefined
+    cms.behave = () => undefined
+    const answer = await honest()
+    hasLooked.resolve()
+    await mayGoOn.promise
+    return answer
+  }
+  const first = call('POST', path, { body: title('First'), as: 'editor', headers: ifMatch })
+  await hasLooked.promise
+  const second = other.inject({ method: 'POST', url: path, headers: { ...basic('editor2'), ...ifMatch }, payload: title('Second') })
+  t.equal(await Promise.race([second.then(() => 'answered'), sleep(300, 'waits')]), 'waits')
+  mayGoOn.resolve()
+  t.strictSame([(await first).status, (await second).statusCode], [200, 412])
+  t.equal((await call('GET', path, { as: 'editor' })).body.title[0].value, 'First')
+})
+
 t.test('a save whose turn has come takes no part in a read that began before', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   // Drupal itself tells two saves apart only where seconds lie between them.
@@ -70,16 +96,17 @@ t.test('a save whose turn has come takes no part in a read that began before', a
   const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
   const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
   const insert = (article: number) => ({ operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] })
-  const arrange = (article: number) => call('POST', `${path}/articles`, { body: insert(article), as: 'editor' })
+  // Who was not shown the edition reads it before he has a turn.
+  const arrange = (article: number, as = 'admin') => call('POST', `${path}/articles`, { body: insert(article), as })
   const arrangeThroughOther = (article: number) =>
     other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })
-  t.strictSame([(await arrange(101)).status, (await arrangeThroughOther(102)).statusCode], [200, 200])
+  t.strictSame([(await arrange(101, 'editor')).status, (await arrangeThroughOther(102)).statusCode], [200, 200])
 
   const [isSaving, maySave] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const [hasRead, readsAgain, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let reads = 0
   cms.behave = async ({ method, path, headers }, honest) => {
-    const isOthers = headers.authorization !== basic('editor').authorization
+    const isOthers = headers.authorization !== basic('admin').authorization
     if (method === 'PATCH' && isOthers) {
       isSaving.resolve()
       await maySave.promise

@@ -29,12 +29,17 @@ export interface Save {
   isShared: boolean
 }
 
-/** What became of a save. `uncertain`: the CMS may have saved it. */
+/**
+ * What became of a save. `uncertain`: the CMS may have saved it. `withdrawn`: nothing was saved,
+ * and the save begins again from a newer state.
+ */
 export type SaveOutcome =
-  { outcome: 'saved'; edition: EditionJson; etag: string } | { outcome: 'refused' | 'uncertain' }
+  | { outcome: 'saved'; edition: EditionJson; etag: string }
+  | { outcome: 'refused' | 'uncertain' | 'withdrawn' }
 
 /**
- * Called with each save before it is sent, within its turn. To throw refuses the save.
+ * Called with each save before it is sent, within its turn, while others may prepare it too. To
+ * throw refuses the save.
  * @returns is called with what became of the save, before the caller is answered; it does not throw
  */
 export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
@@ -49,27 +54,52 @@ export function fieldChanges(body: EditionJson, edition?: EditionJson): Save['fi
   )
 }
 
+/** A save, and how it is recorded. */
+export interface SaveRecording<T> {
+  recorder: Recorder | undefined
+  save: Save
+  /**
+   * Makes the save.
+   * @param isRecorded what it has to await before it sends anything
+   */
+  work(isRecorded: Promise<unknown>): Promise<T>
+  outcomeOf(result: T): SaveOutcome
+  /** Takes the recording of the outcome where something else is done in the meantime. */
+  alongside?: (recording: Promise<void>) => void
+}
+
 /**
  * Makes a save between what its recorder does before and after it.
  * @throws what the recorder throws before; what `work` throws
  */
-export async function recordSave<T>(
-  recorder: Recorder | undefined,
-  save: Save,
-  work: () => Promise<T>,
-  outcomeOf: (result: T) => SaveOutcome
-): Promise<T> {
-  const tell = await recorder?.(save)
-  return work().then(
-    async (result) => {
-      await tell?.(outcomeOf(result))
-      return result
-    },
-    async (error) => {
-      await tell?.({
-        outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain'
-      })
-      throw error
-    }
-  )
+export async function recordSave<T>({
+  recorder,
+  save,
+  work,
+  outcomeOf,
+  alongside
+}: SaveRecording<T>): Promise<T> {
+  const recording = Promise.resolve(recorder?.(save))
+  const conclude = async (outcome: SaveOutcome) => {
+    const ended = recording.then((tell) => tell?.(outcome)).catch(() => {})
+    if (alongside) alongside(ended)
+    else await ended
+  }
+  const result = await work(recording).catch(async (error) => {
+    const isRefused = error instanceof Failure && !isUnknownOutcome(error)
+    await conclude({ outcome: isRefused ? 'refused' : 'uncertain' })
+    throw error
+  })
+  await conclude(outcomeOf(result))
+  return result
+}
+
+/**
+ * Waits for all that prepares a save, so that nothing of it is under way when the next step begins.
+ * @throws what the first of them in this order threw
+ */
+export async function prepared(steps: Array<Promise<unknown> | undefined>): Promise<void> {
+  const results = await Promise.allSettled(steps)
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure) throw failure.reason
 }

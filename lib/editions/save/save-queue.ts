@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
 import type { Signal } from '../../http/aborter.ts'
 import { createKeyedMutex, type Later } from '../../keyed-mutex.ts'
@@ -37,6 +38,8 @@ export interface Turn {
   isShared: boolean
   /** Whether the edition may have been saved since it was looked at. */
   isOutdated: boolean
+  /** Whether no other instance has had a turn since this one's last. */
+  isNext: boolean
   /**
    * Called last before an update is sent, where others may be in its way.
    * @throws what the update is to be answered with
@@ -54,16 +57,46 @@ export interface Turn {
   end(isSettled: boolean): Promise<void>
 }
 
+/** Names the last save of an edition that this instance has sent; undefined before the first. */
+export type SaveMark = number | undefined
+
+/** A turn among the saves of this instance. */
+export interface QueuedTurn extends Turn {
+  /** Names the save of this turn. */
+  mark: SaveMark
+  /** Whether nobody has saved since, through this instance or another one. */
+  isUnsavedSince(mark: SaveMark): boolean
+  /** Makes the caller wait for something that is done while the turn ends. It does not throw. */
+  alongside(work: Promise<void>): void
+}
+
 export interface SaveQueue {
   /** A time to tell `run`. */
   now(): number
+  /** The last save of an edition. A read that begins now shows it. */
+  mark(uuid: string): SaveMark
   /**
    * Does a save when it is its turn.
    * @param since when the edition was looked at, by `now`
    * @param signal of one who may stop waiting: a save that has begun goes on
    * @throws {Failure} EDITION_BUSY, with nothing sent, when too many wait or others take too long
    */
-  run<T>(uuid: string, since: number, save: (turn: Turn) => Promise<T>, signal?: Signal): Promise<T>
+  run<T>(
+    uuid: string,
+    since: number,
+    save: (turn: QueuedTurn) => Promise<T>,
+    signal?: Signal
+  ): Promise<T>
+}
+
+/** For how many editions the queue remembers the last save. */
+const EDITIONS = 10_000
+
+interface QueueContext {
+  /** The last save of each edition, counted over all editions. */
+  marks: LRUCache<string, number>
+  /** How many turns there have been. */
+  turnCount: number
 }
 
 export interface SaveQueueOptions {
@@ -84,8 +117,10 @@ export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = 
     ...(later && { later })
   })
 
+  const context: QueueContext = { marks: new LRUCache({ max: EDITIONS }), turnCount: 0 }
   return {
     now: turns.now,
+    mark: (uuid) => context.marks.get(uuid.toLowerCase()),
     async run(uuid, since, save, signal) {
       let isWaiting = true
       try {
@@ -94,12 +129,8 @@ export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = 
           async (hasWaited) => {
             const turn = await turns.take(uuid, since, signal)
             isWaiting = false
-            const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
-            await saving.then(
-              () => turn.end(true),
-              (error) => turn.end(!isUnfinishedWrite(error))
-            )
-            return saving
+            const isOutdated = hasWaited || turn.isOutdated
+            return saveQueued(context, uuid, { ...turn, isOutdated }, save)
           },
           signal
         )
@@ -112,6 +143,40 @@ export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = 
       }
     }
   }
+}
+
+/** Does a save in a turn that was taken, and ends the turn. */
+async function saveQueued<T>(
+  context: QueueContext,
+  uuid: string,
+  turn: Turn,
+  save: (turn: QueuedTurn) => Promise<T>
+): Promise<T> {
+  const { marks } = context
+  const key = uuid.toLowerCase()
+  const mark = ++context.turnCount
+  const works: Array<Promise<void>> = []
+  let isSent = false
+  const saving = save({
+    ...turn,
+    mark,
+    isUnsavedSince: (earlier) => turn.isNext && marks.get(key) === earlier,
+    confirm() {
+      turn.confirm()
+      isSent = true
+    },
+    alongside: (work) => {
+      works.push(work)
+    }
+  }).finally(() => {
+    if (isSent) marks.set(key, mark)
+  })
+  await saving.then(
+    () => turn.end(true),
+    (error) => turn.end(!isUnfinishedWrite(error))
+  )
+  await Promise.all(works)
+  return saving
 }
 
 /** @param why a sentence without its full stop */
@@ -128,5 +193,11 @@ const REASONS = {
 
 const ownTurns: Turns = {
   now: () => 0,
-  take: async () => ({ isShared: false, isOutdated: false, confirm() {}, async end() {} })
+  take: async () => ({
+    isShared: false,
+    isOutdated: false,
+    isNext: true,
+    confirm() {},
+    async end() {}
+  })
 }
