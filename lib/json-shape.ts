@@ -29,14 +29,14 @@ export interface JsonShape {
   excess?: string
 }
 
-const QUOTE = 0x22
+export const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
+export const COMMA = 0x2c
+export const COLON = 0x3a
 /** `[` and `{` differ in one bit, and so do `]` and `}`. */
-const CASE = 0x20
-const OPENING = 0x5b
-const CLOSING = 0x5d
+export const CASE = 0x20
+export const OPENING = 0x5b
+export const CLOSING = 0x5d
 
 /** How many names the table of those that were seen tells apart. It is a power of two. */
 const NAMES = 2 ** 17
@@ -91,7 +91,7 @@ export function measureJson(bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS)
  * The index of the quote that ends a string, or the length where none does. Looks at four bytes at
  * once.
  */
-function endOfString(bytes: Uint8Array, view: DataView, begin: number): number {
+export function endOfString(bytes: Uint8Array, view: DataView, begin: number): number {
   const last = bytes.length - 4
   let index = begin
   for (;;) {

@@ -78,7 +78,7 @@ export function valueIn(body: Uint8Array, sender = 'The CMS'): unknown {
   }
   try {
     const value: unknown = JSON.parse(textOf(body))
-    if (isObject(value)) weights.set(value, Math.max(body.length, values * VALUE_BYTES))
+    if (isObject(value)) weigh(value, { bytes: body.length, values })
     return value
   } catch {
     return undefined
@@ -97,6 +97,18 @@ export function objectIn(body: Uint8Array, sender?: string): Record<string, unkn
 const VALUE_BYTES = 24
 
 const weights = new WeakMap<object, number>()
+
+/**
+ * Says what an object counts.
+ * @param size.of what of it counts already, apart from these values
+ */
+export function weigh(
+  value: object,
+  { bytes, values, of }: { bytes: number; values: number; of?: object }
+): void {
+  const before = of ? weightOf(of) : 0
+  weights.set(value, Math.max(bytes, before + values * VALUE_BYTES))
+}
 
 /**
  * What an object from a body counts among large answers, in bytes: those of the body, or more where
@@ -161,7 +173,7 @@ export function isDocument(value: unknown): value is Document {
   )
 }
 
-function isResource(value: unknown): value is Resource {
+export function isResource(value: unknown): value is Resource {
   return (
     isObject(value) &&
     isName(value.type) &&

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { documentIn, weightOf, type Document } from './document.ts'
+import { readRows, type LastBody } from './rows.ts'
 
 /** The documents in the last answers. */
 export interface Documents {
   /**
    * The document in a body; undefined if there is none. From the second time that the same bytes
-   * come under a key, it is the same object, so that callers can cache results by it. It must not
-   * be changed.
+   * come under a key, it is the same object, and so is each of its resources whose bytes are the
+   * same. Callers can cache results by these objects. None of them must be changed.
    */
   read(key: string, body: Buffer): Document | undefined
 }
@@ -18,9 +19,16 @@ export interface Documents {
 const BYTES = 16 * 1024 * 1024
 const BESIDES = 1024
 
-/** Remembers the last answers, for callers who ask again for what has not changed. */
+/** An answer, and what was read in it. */
+interface LastAnswer extends LastBody {
+  weight: number
+  /** From the second time on. */
+  document?: Document
+}
+
+/** Remembers the last answers, for callers who ask again for what has hardly changed. */
 export function createDocuments(): Documents {
-  const answers = new LRUCache<string, { body: Uint8Array; weight: number; document?: Document }>({
+  const answers = new LRUCache<string, LastAnswer>({
     maxSize: BYTES,
     sizeCalculation: ({ weight }, key) => weight + 2 * key.length + BESIDES
   })
@@ -30,19 +38,24 @@ export function createDocuments(): Documents {
       const last = answers.get(key)
       const isSame = last !== undefined && body.equals(last.body)
       if (isSame && last.document) return last.document
-      const document = documentIn(body)
+      const { document, rows } = readRows(body, last) ?? wholeDocument(body)
       // A document that comes only once, as most pages of a search do, does not outlive its
       // request.
-      if (isSame && document) last.document = document
-      if (!isSame && document) answers.set(key, { body: own(body), weight: weightOf(document) })
+      if (document && isSame) Object.assign(last, { document, rows })
+      else if (document) answers.set(key, { body: own(body), rows, weight: weightOf(document) })
       return document
     }
   }
 }
 
+/** What is not read row by row has no rows that can come again. */
+function wholeDocument(body: Buffer): { document: Document | undefined; rows: LastBody['rows'] } {
+  return { document: documentIn(body), rows: new Map() }
+}
+
 /**
  * A short Buffer is part of a larger piece of memory, and would keep all of it from being freed.
  */
-function own(body: Buffer): Uint8Array {
-  return body.length === body.buffer.byteLength ? body : new Uint8Array(body)
+function own(body: Buffer): Buffer {
+  return body.length === body.buffer.byteLength ? body : Buffer.from(new Uint8Array(body).buffer)
 }
