@@ -35,7 +35,12 @@ async function openWithAliases(t: Test) {
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const documents = createDocuments()
   const asked: string[] = []
-  const site = { alias: (uid: unknown): string | null => `/people/${uid}`, article: (alias: unknown): unknown => alias, refuses: false }
+  const site = {
+    alias: (uid: unknown): string | null => `/people/${uid}`,
+    article: (alias: unknown): unknown => alias,
+    refuses: false,
+    isDraft: false
+  }
 
   const request: Jsonapi['request'] = async (one) => {
     const query = new URLSearchParams([...(one.query ?? [])] as Array<[string, string]>)
@@ -45,7 +50,8 @@ async function openWithAliases(t: Test) {
     const included = answer.document.included?.map((resource) =>
       resource.type === 'user--user' ? withPath(resource, one.caller.headers['authorization']) : withAlias(resource)
     )
-    const text = JSON.stringify({ ...answer.document, ...(included && { included }) })
+    const draft = site.isDraft && one.method === 'PATCH' && { data: { ...answer.document.data, links: { 'latest-version': { href: '' } } } }
+    const text = JSON.stringify({ ...answer.document, ...draft, ...(included && { included }) })
     // What has not changed is the same object, as from lib/drupal/documents.ts.
     return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller.headers['authorization']}`, Buffer.from(text))! }
   }
@@ -292,6 +298,19 @@ t.test('an update, and what a board reads, include nothing', async (t) => {
 
   const { entity: same } = await editions.update('1', { title: [{ value: 'Later edition' }] }, admin)
   t.strictSame(same['field_articles'], entity['field_articles'], 'where nothing differs too')
+})
+
+t.test('the urls that a draft brings are asked for in its own version', async (t) => {
+  const { editions, asked, site } = await openWithAliases(t)
+  const admin = newCaller(basic('admin'))
+  await editions.read('1', admin)
+  site.isDraft = true
+  asked()
+  await editions.update('1', { title: [{ value: 'Draft' }] }, admin)
+  t.match(
+    asked().at(-1),
+    /include=revision_uid.*resourceVersion=rel:latest-version|resourceVersion=rel:latest-version.*include=revision_uid/
+  )
 })
 
 t.test('no more than urls are made of is included, of whatever bundle it is, as far as that fits into a URL', (t) => {

@@ -593,6 +593,9 @@ t.test('saves go on without their entries while the table is away, and the next 
   )(saved)
   clock.now += 5000
   await (
+    await record(saveOf(fields('Begun again')))
+  )({ outcome: 'withdrawn' })
+  await (
     await record(saveOf(fields('Fourth')))
   )(saved)
   const tell = await record(saveOf(fields('Fifth')))
