@@ -78,8 +78,7 @@ else if (
   console.error(`Quoin needs Node ${oldest} or later; this is Node ${process.versions.node}.`)
   process.exitCode = 1
 } else {
-  // As config/node-version.cjs does for a clone: a start takes 260 ms in place of 326. An older
-  // Node cannot load package-root.ts.
+  // As config/node-version.cjs does for a clone. An older Node cannot load package-root.ts.
   const { PACKAGE_ROOT } = await import('./lib/package-root.ts')
   module.enableCompileCache(join(PACKAGE_ROOT, 'node_modules/.cache/node'))
   await verbs[verb]!.run(params)

@@ -2,13 +2,24 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { newspaper } from '../../dev/content.ts'
 import lock from '../../package-lock.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
-import { execForm, layOutImage, production } from './fixtures/image.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
+import { claims, jwtEnv, tokenOf } from '../auth/fixtures.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
+import { execForm, layOutClone, layOutImage, ofImage } from './fixtures/image.ts'
+import { startCollector } from './fixtures/otlp.ts'
 import { emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
+/** The directory of the image. */
+let cwd: string
+
+t.before(() => {
+  cwd = layOutImage(t)
+})
+
 t.test('the image runs the service, its health check, the doctor and the table', async (t) => {
-  const cwd = layOutImage(t)
   for (const name of ['tap', 'esbuild', 'lit-html']) {
     t.notOk(existsSync(join(cwd, 'node_modules', name)), `${name}, which only development needs, is not there`)
   }
@@ -27,8 +38,8 @@ t.test('the image runs the service, its health check, the doctor and the table',
   const [healthy, ill, table, doctor] = [
     runNode(t, check, { cwd, env: { PORT: port! } }),
     runNode(t, check, { cwd, env: { PORT: '9' } }),
-    runNode(t, [...start.slice(0, -1), 'cli.ts', 'table'], { cwd, env: store }),
-    runNode(t, [...start.slice(0, -1), 'cli.ts', 'doctor'], { cwd, env })
+    runNode(t, [...start.slice(0, -1), 'table'], { cwd, env: store }),
+    runNode(t, [...start.slice(0, -1), 'doctor'], { cwd, env })
   ]
   t.strictSame(await Promise.all([healthy.ended, ill.ended, table.ended, doctor.ended]), [0, 1, 1, 1])
   t.match(table.output(), { stderr: '', stdout: /^! {4}table DataState: there was no answer/ })
@@ -39,12 +50,58 @@ t.test('the image runs the service, its health check, the doctor and the table',
   t.equal(service.output().stderr, '')
 })
 
-t.test('without packages/desk it serves everything but the desk', async (t) => {
-  const cwd = layOutImage(t)
-  rmSync(join(cwd, 'packages/desk'), { recursive: true })
+t.test('what settings ask for is loaded from the bundle, or from beside it', async (t) => {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const collector = await startCollector(t)
+  const { endpoint } = await startEngine(t, 'dynalite')
   const [, ...start] = execForm(/^CMD (\[.*\])$/m)
+  const service = runNode(t, start, {
+    cwd,
+    env: {
+      ENVIRONMENT: 'test',
+      PORT: '0',
+      METRICS_PORT: '0',
+      DYNAMODB_ENDPOINT: endpoint,
+      CMS_URL: await cms.listen(),
+      CMS_AUTH: 'basic',
+      CMS_USER: 'editor',
+      CMS_PASSWORD: 'editor',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      RATE_LIMIT: '1000',
+      ...jwtEnv(t)
+    }
+  })
+  const [, metrics] = await service.says(/Metrics at (http:[^"]+)"/)
+  const [, url] = await service.says(/Server listening at (http:\/\/127\.0\.0\.1:\d+)/)
+  const headers = { authorization: `Bearer ${tokenOf(claims())}`, 'content-type': 'application/json' }
+  const send = (path: string, body?: object) =>
+    fetch(`${url}${path}`, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers })
+
+  t.equal((await fetch(`${url}/api/collections/publisher_container`)).status, 401)
+  const list = await send('/api/collections/publisher_container?limit=2')
+  t.equal(list.status, 200)
+  t.equal(((await list.json()) as { data: unknown[] }).data.length, 2)
+  const lock = '/api/cloud/data-state/node/1'
+  t.equal((await send(lock, { fieldName: 'title', userData: { uid: '7' } })).status, 200)
+  t.equal((await send(lock, { fieldName: 7 })).status, 400, 'a schema is compiled')
+  t.equal((await send(lock)).status, 200)
+  t.match(await (await fetch(metrics!)).text(), /^quoin_lock_outcomes_total\{/m)
+
+  service.child.kill('SIGTERM')
+  t.equal(await service.ended, 0)
+  t.ok(collector.spans.length > 0, 'the traces were sent')
+  t.equal(service.output().stderr, '')
+})
+
+/** What `npm start` runs. */
+const [, , ...npmStart] = manifest.scripts.start.split(' ')
+
+t.test('without packages/desk a clone serves everything but the desk', async (t) => {
+  const cwd = layOutClone(t, ofImage)
+  rmSync(join(cwd, 'packages/desk'), { recursive: true })
   const env = { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', PORT: '0', DESK: 'on' }
-  const service = runNode(t, start, { cwd, env })
+  const service = runNode(t, npmStart, { cwd, env })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   const lines = service.output().stdout.match(/^.*without the desk.*$/gm)!
   t.equal(lines.length, 1)
@@ -59,14 +116,13 @@ t.test('without packages/desk it serves everything but the desk', async (t) => {
 })
 
 t.test('npm ci --omit=dev alone brings what starts; a setting that needs an optional package says how to install it', async (t) => {
-  const cwd = layOutImage(t, production)
+  const cwd = layOutClone(t)
   for (const name of Object.keys(manifest.peerDependencies)) {
     // The client library of Prometheus brings this one.
     if (name !== '@opentelemetry/api') t.notOk(existsSync(join(cwd, 'node_modules', name)), `${name} is not there`)
   }
-  const [, ...start] = execForm(/^CMD (\[.*\])$/m)
   const env = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', PORT: '0' }
-  const service = runNode(t, start, { cwd, env })
+  const service = runNode(t, npmStart, { cwd, env })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   const home = await fetch(`http://127.0.0.1:${port}/`)
   t.match(home, { status: 200, url: `http://127.0.0.1:${port}/docs/json` })
@@ -80,7 +136,7 @@ t.test('npm ci --omit=dev alone brings what starts; a setting that needs an opti
     ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', 'ioredis'],
     ['RATE_LIMIT', '100', '@fastify/rate-limit']
   ] as const) {
-    const failing = runNode(t, start, { cwd, env: { ...env, [setting]: value } })
+    const failing = runNode(t, npmStart, { cwd, env: { ...env, [setting]: value } })
     t.equal(await failing.ended, 1, setting)
     t.match(
       failing.output().stderr,
