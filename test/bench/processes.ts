@@ -1,6 +1,6 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -119,9 +119,15 @@ export function cpuUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US
 }
 
-/** Source: proc_pid_status(5). */
+/**
+ * Memory of a process. Source: proc_pid_status(5).
+ * @throws {Error} for a process that has ended: while nobody has asked for its exit code it has a status, without memory
+ */
 export function memoryMiB(pid: number, what: 'VmHWM' | 'VmRSS'): number {
-  return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+  const path = `/proc/${pid}/status`
+  const line = existsSync(path) ? new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(path, 'utf8')) : null
+  if (!line) throw new Error(`process ${pid} has ended`)
+  return Number(line[1]) / 1024
 }
 
 /** Source: proc_pid_clear_refs(5), 5 resets the peak. */

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { chartOf } from './chart.ts'
 import { compare, comparisonOf, median } from './compare.ts'
 import { drive } from './drive.ts'
 import { isShown, tableOf } from './markdown.ts'
+import { memoryMiB, startProgram } from './processes.ts'
 import { circumstances, losses, lower, TOLERANCE, type Results } from './results.ts'
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -81,6 +83,14 @@ t.test('what has become worse by more than noise is a loss, and nothing else is'
     { ...works(0.5, 2)[0]!, ratios: { stock: { cpuUs: 0.5, requestsPerSecond: 0.2 } } },
     works(0.5, 2)[1]!
   ])
+})
+
+t.test('a program that has nothing left to do stays until it is closed, so that its memory can be looked at', async (t) => {
+  const { pid, close } = await startProgram('contestants/imports.ts')
+  await sleep(100)
+  t.ok(memoryMiB(pid, 'VmRSS') > 1)
+  await close()
+  t.throws(() => memoryMiB(pid, 'VmRSS'), { message: `process ${pid} has ended` })
 })
 
 t.test('the committed results are of every suite, in enough rounds, and name no machine', async (t) => {

@@ -4,4 +4,6 @@ import Fastify from 'fastify'
 
 // What a service of the kind cannot do without: it imports the framework and the store's client, and does nothing.
 
+// It stays, so that its memory can be looked at, until it is ended or whoever started it is.
+process.on('message', () => {})
 process.send!({ url: '', imported: [Fastify, DynamoDBClient, DynamoDBDocumentClient].length })
