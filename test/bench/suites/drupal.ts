@@ -7,6 +7,7 @@ import { compare } from '../compare.ts'
 import type { Load, LoadRequest } from '../load.ts'
 import { startQuoin, startWorker, type Contestant, type Worker } from '../processes.ts'
 import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
+import { savesAtDrupal } from './drupal-saves.ts'
 
 /** An edition with six articles. */
 const EDITION = 11
@@ -82,23 +83,26 @@ export const drupal: Suite = {
   name: 'drupal',
   title: 'Editions before a real Drupal',
   onlyNamed: true,
-  run: (options) =>
-    atDrupal(options, async ({ site, quoin, ask }) => {
-      const comparisons: Comparison[] = []
-      const session = await signIn(site, 'editor')
-      for (const [name, path] of works) {
-        const { first, again } = await askedFor(site, path)
-        options.say(name)
-        comparisons.push(
-          await compare(`${name}, one after the other`, options.rounds, {
-            Quoin: () => ask(quoin.url, path),
-            'the same request to JSON:API': () => ask(site.url, again, session),
-            ...(first !== again && { 'one that includes what the urls are made of': () => ask(site.url, first, session) })
-          })
-        )
-      }
-      return comparisons
-    })
+  run: async (options) => [...(await atDrupal(options, readsAt(options))), ...(await savesAtDrupal(options))]
+}
+
+function readsAt({ rounds, say }: SuiteOptions) {
+  return async ({ site, quoin, ask }: Desk): Promise<Comparison[]> => {
+    const comparisons: Comparison[] = []
+    const session = await signIn(site, 'editor')
+    for (const [name, path] of works) {
+      const { first, again } = await askedFor(site, path)
+      say(name)
+      comparisons.push(
+        await compare(`${name}, one after the other`, rounds, {
+          Quoin: () => ask(quoin.url, path),
+          'the same request to JSON:API': () => ask(site.url, again, session),
+          ...(first !== again && { 'one that includes what the urls are made of': () => ask(site.url, first, session) })
+        })
+      )
+    }
+    return comparisons
+  }
 }
 
 export const coreRest: Suite = {
