@@ -48,7 +48,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     if (received.length < body + length) return
     const request = received
     received = request.slice(body + length)
-    const answer = request.includes('.Query\r\n') ? list : request.includes('.PutItem\r\n') && request.includes('"S":"held"') ? held : done
+    const answer = request.includes('.Query\r\n') ? list : request.includes('.PutItem\r\n') && request.includes('held"') ? held : done
     socket.write(answer.join(date))
   })
 })

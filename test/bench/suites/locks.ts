@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { createCms } from '../../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
 import { createStore } from '#lib/table/client.ts'
@@ -10,6 +12,7 @@ import { AUDIENCE, claims, ISSUER, pairs, pemOf, tokenOf } from '../../auth/fixt
 import { hasDynoxide, startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import { compare } from '../compare.ts'
 import type { FloorRequest, FloorTask } from '../contestants/floor.ts'
+import { LOCK_TABLE, lockId } from '../contestants/lock-service.ts'
 import type { Load, LoadRequest } from '../load.ts'
 import { observed, startProgram, startQuoin, startWorker, type Contestant } from '../processes.ts'
 import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
@@ -31,6 +34,7 @@ const CONCURRENCY = 32
 const PATH = '/api/cloud/data-state/node/{worker}'
 const KEY = { S: 'bench-node-{worker}' }
 const TableName = 'DataState'
+const LOCK_CLIENT = 'node:http with dynamodb-lock-client'
 const TEXT = 'Harbour bridge to open in spring'
 const ANNA = { uid: '7', name: 'Anna' }
 const headers = { 'content-type': 'application/json' }
@@ -118,6 +122,8 @@ interface Store {
   /** Whether it keeps what it is given. */
   real: boolean
   works: Work[]
+  /** Those of them that a lock client can do, of which a lock is taken and released. */
+  lockWorks: Work[]
   concurrencies: number[]
 }
 
@@ -125,10 +131,11 @@ const canned: Store = {
   name: 'canned store',
   real: false,
   works: [write, contended, list, release],
+  lockWorks: [write, contended],
   concurrencies: [CONCURRENCY, 1, 128],
   start: () => startStore('stubs/dynamodb.ts')
 }
-const engine = { real: true, works: [write, contended, list, turns], concurrencies: [CONCURRENCY] }
+const engine = { real: true, works: [write, contended, list, turns], lockWorks: [contended, turns], concurrencies: [CONCURRENCY] }
 const stores: Store[] = [
   canned,
   ...(hasDynoxide ? [{ ...engine, name: 'dynoxide', start: startDynoxide }] : []),
@@ -146,21 +153,26 @@ async function inStore(store: Store, { rounds, ms, short, say }: SuiteOptions): 
   const settings = { DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9' }
   const services: Record<string, Contestant> = {
     Quoin: await startQuoin(settings),
-    'node:http with the stock client': await startProgram('contestants/node-http.ts', settings)
+    'node:http with the stock client': await startProgram('contestants/node-http.ts', settings),
+    ...(!short && { [LOCK_CLIENT]: await startProgram('contestants/lock-client.ts', settings) })
   }
+  const doers = (work: Work) => Object.entries(services).filter(([name]) => name !== LOCK_CLIENT || store.lockWorks.includes(work))
   const load = await startWorker<Load>('load.ts')
   const floor = await startWorker<FloorTask>('contestants/floor.ts')
   const comparisons: Comparison[] = []
   try {
     if (store.real) await fill(endpoint)
-    for (const { url } of Object.values(services)) {
-      for (const { requests } of store.works) await load.run({ url, requests, concurrency: CONCURRENCY, ms: WARM_UP_MS })
+    for (const each of store.works) {
+      for (const [, { url }] of doers(each)) {
+        await load.run({ url, requests: each.requests, concurrency: CONCURRENCY, ms: WARM_UP_MS })
+      }
     }
-    for (const { name, requests, floor: operations } of store.works) {
+    for (const each of store.works) {
+      const { name, requests, floor: operations } = each
       for (const concurrency of short ? [CONCURRENCY] : store.concurrencies) {
         const work = `${name}, ${concurrency} at once, ${store.name}`
         say(work)
-        const contestants = Object.entries(services).map(
+        const contestants = doers(each).map(
           ([name, { url, pid }]) => [name, () => observed(pid, () => load.run({ url, requests, concurrency, ms }))] as const
         )
         comparisons.push(
@@ -179,14 +191,25 @@ async function inStore(store: Store, { rounds, ms, short, say }: SuiteOptions): 
   }
 }
 
-/** An entity for every worker, with ten locks. */
+/** An entity for every worker, with ten locks, and a lock that a lock client finds held. */
 async function fill(endpoint: string): Promise<void> {
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, TableName)
+  await client.send(
+    new CreateTableCommand({
+      TableName: LOCK_TABLE,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }]
+    })
+  )
+  await waitUntilTableExists({ client, minDelay: 0.01, maxDelay: 1, maxWaitTime: 30 }, { TableName: LOCK_TABLE })
   const { acquire } = createLocks({ client, table: TableName, environment: 'bench' })
   const fields = ['title', 'held', ...Array.from({ length: 8 }, (_, index) => `field_${index}`)]
   for (let worker = 1; worker <= CONCURRENCY; worker++) {
-    for (const fieldName of fields) await acquire({ type: 'node', id: String(worker) }, { fieldName, userData: ANNA, payload: TEXT })
+    const id = String(worker)
+    for (const fieldName of fields) await acquire({ type: 'node', id }, { fieldName, userData: ANNA, payload: TEXT })
+    await client.send(new PutCommand({ TableName: LOCK_TABLE, Item: { id: lockId(`bench-node-${id}`, 'held'), owner: ANNA.uid } }))
   }
   destroy()
 }
