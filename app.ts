@@ -1,3 +1,4 @@
+import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
@@ -107,6 +108,7 @@ async function registerAll(
   await fastify.register(trustedNetwork, { config })
   await fastify.register(overload)
   await fastify.register(answerMemory, { memory })
+  await fastify.register(sensible)
   await fastify.register(errors)
   await fastify.register(requests, { ownsPaths })
   await fastify.register(jsonBody)

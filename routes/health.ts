@@ -112,15 +112,12 @@ function sharedStates(fastify: FastifyInstance): () => Promise<Dependencies> {
   }
 }
 
-async function statesOf({ probes }: FastifyInstance): Promise<Dependencies> {
+async function statesOf({ probes, to }: FastifyInstance): Promise<Dependencies> {
   const states = await Promise.all(
     [...probes].map(async ([name, probe]): Promise<[string, Dependencies[string]]> => {
-      try {
-        const message = await Promise.race([probe(), late()])
-        return [name, message ? { status: 'ok', message } : { status: 'ok' }]
-      } catch (error) {
-        return [name, { status: 'unavailable', message: (error as Error).message }]
-      }
+      const [error, message] = await to(Promise.race([probe(), late()]))
+      if (error) return [name, { status: 'unavailable', message: error.message }]
+      return [name, message ? { status: 'ok', message } : { status: 'ok' }]
     })
   )
   return Object.fromEntries(states)

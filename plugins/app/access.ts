@@ -80,13 +80,9 @@ async function access(fastify: FastifyInstance, { config }: { config: Config }) 
     note(this, right, entity)
   })
   fastify.decorateRequest('may', async function (right, entity) {
-    try {
-      await ask(this, right, entity)
-      return true
-    } catch (error) {
-      if (isRefusal(error)) return false
-      throw error
-    }
+    const [error] = await fastify.to(ask(this, right, entity))
+    if (error && !isRefusal(error)) throw error
+    return !error
   })
   fastify.decorateRequest('isWelcome', async function () {
     if (!(await this.isKnown())) return false
@@ -99,6 +95,6 @@ async function access(fastify: FastifyInstance, { config }: { config: Config }) 
 
 export default fp(access, {
   name: 'access',
-  dependencies: ['auth'],
+  dependencies: ['auth', '@fastify/sensible'],
   fastify: '5.x'
 })

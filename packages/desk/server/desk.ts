@@ -40,13 +40,14 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
     const { page, inlineHash } = await readSources()
     const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
     const { body, etag } = page(language ?? LANGUAGES[0], settings)
-    reply.headers({
-      ...OF_PAGES,
-      'content-security-policy': policyFor(origin, inlineHash),
-      etag,
-      'cache-control': 'no-cache',
-      vary: varyOf(reply, 'accept-language')
-    })
+    reply
+      .headers({
+        ...OF_PAGES,
+        'content-security-policy': policyFor(origin, inlineHash),
+        etag,
+        'cache-control': 'no-cache'
+      })
+      .vary('accept-language')
     return reply.type('text/html; charset=utf-8').send(body)
   })
 
@@ -184,15 +185,10 @@ function send(
   reply: FastifyReply,
   { type, body, gzipped }: DeskFile
 ) {
-  reply.type(type).headers({ 'cache-control': FOR_EVER, vary: varyOf(reply, 'accept-encoding') })
+  reply.type(type).header('cache-control', FOR_EVER).vary('accept-encoding')
   return takesGzip(headers['accept-encoding'])
     ? reply.header('content-encoding', 'gzip').send(gzipped)
     : reply.send(body)
-}
-
-/** `Vary` with one field more. plugins/external/cors.ts has put `Origin` there. */
-function varyOf(reply: FastifyReply, field: string): string {
-  return [reply.getHeader('vary'), field].filter(Boolean).join(', ')
 }
 
 /**
