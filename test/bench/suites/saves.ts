@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compare } from '../compare.ts'
+import type { Drive } from '../drive.ts'
 import type { Load, LoadRequest } from '../load.ts'
 import { observed, startProgram, startQuoin, startWorker, type Contestant, type Worker } from '../processes.ts'
 import type { StoreRequest } from '../stubs/asked.ts'
@@ -50,83 +51,141 @@ const works: Work[] = [
   { name: 'a read and a save with If-Match', requests: [read, ifMatch] }
 ]
 
-/** How long the store takes for an answer, and how many save at once. */
-const stores = [
-  { answerMs: 0, concurrency: 32, how: '32 at once' },
-  { answerMs: 5, concurrency: 1, how: 'one after the other' }
-]
-
-interface Desk extends SuiteOptions {
+/** What saves pass: the stub CMS and the stub store, which takes so long for an answer. */
+interface Line {
   cms: Contestant
-  proxy: Contestant
   store: Contestant
-  load: Worker<Load>
   answerMs: number
-  concurrency: number
-  how: string
 }
 
-/** Saves before a CMS that answers at once and a store that does, or takes 5 ms, beside a proxy that is sent the same as the CMS. */
+/** A service that saves. */
+interface Saver {
+  quoin: Contestant
+  saves: (how?: Partial<Load>) => Promise<Figures>
+  /** Waits until the editions of quiet saves are. */
+  quiet: () => Promise<unknown>
+}
+
+/**
+ * Saves before a CMS and a store that answer at once, beside a proxy and a CMS that are sent the same as the CMS; and before
+ * a store that takes 5 ms, beside the same with one that answers at once.
+ */
 async function saveBeforeStubs(options: SuiteOptions): Promise<Comparison[]> {
   const comparisons: Comparison[] = []
-  const more = { MORE_EDITIONS: String(32 * QUIET_TURNS) }
-  const cms = await startProgram('stubs/cms.ts', more)
-  const proxy = await startProgram('contestants/http-proxy.ts', { CMS_URL: cms.url })
   const load = await startWorker<Load>('load.ts')
+  const instant = await startLine(0)
+  const proxy = await startProgram('contestants/http-proxy.ts', { CMS_URL: instant.cms.url })
   try {
-    for (const how of options.short ? stores.slice(0, 1) : stores) {
-      const store = await startProgram('stubs/store.ts', { ANSWER_MS: String(how.answerMs) })
-      const desk: Desk = { ...options, ...how, cms, proxy, store, load }
-      try {
-        for (const work of works) if (!options.short || work.isShort) comparisons.push(await compareSaves(desk, work))
-      } finally {
-        await store.close()
-      }
+    for (const work of works) {
+      if (!options.short || work.isShort) comparisons.push(await besideProxy(options, load, instant, proxy, work))
+    }
+    if (options.short) return comparisons
+    const slow = await startLine(5)
+    try {
+      for (const work of works) comparisons.push(await besideInstantStore(options, load, slow, instant, work))
+    } finally {
+      await closeAll(slow.cms, slow.store)
     }
     return comparisons
   } finally {
-    for (const each of [load, proxy, cms]) await each.close()
+    await closeAll(load, proxy, instant.cms, instant.store)
   }
 }
 
-async function compareSaves(desk: Desk, { name, requests, isQuiet, env }: Work): Promise<Comparison> {
-  const { cms, proxy, store, load, rounds, ms, answerMs, concurrency, how, say } = desk
-  const work = `${name}, ${how}, store of ${answerMs} ms`
-  say(work)
-  const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, ENVIRONMENT: 'bench' }
-  const quoin = await startQuoin({ ...settings, ...env })
-  const task = { url: quoin.url, requests, areOne: true, concurrency, ms, firstEdition: FIRST_MORE }
-  try {
-    let lastAt = -Infinity
-    /** Each edition once, with a pause before, or the same ones for so long. */
-    async function saves(how: Partial<Load> = {}): Promise<Figures> {
-      return load.run({ ...task, ...(isQuiet && { turns: QUIET_TURNS }), ...how }).finally(() => {
-        lastAt = performance.now()
-      })
-    }
-    const quiet = () => sleep(isQuiet ? Math.max(0, lastAt + QUIET_MS - performance.now()) : 0)
+async function startLine(answerMs: number): Promise<Line> {
+  return {
+    cms: await startProgram('stubs/cms.ts', { MORE_EDITIONS: String(32 * QUIET_TURNS) }),
+    store: await startProgram('stubs/store.ts', { ANSWER_MS: String(answerMs) }),
+    answerMs
+  }
+}
 
-    // What If-Match names has to be read once.
-    await load.run({ ...task, requests: [read], turns: 1, concurrency: 32 })
-    await saves({ ms: WARM_UP_MS })
-    await quiet()
-    await askedOf(cms.url)
-    await storeRequestsOf(store.url)
-    await saves({ concurrency: 1, turns: 1 })
-    const upstream = await askedOf(cms.url)
-    const counts = { upstreamRequests: upstream.length, ...countsOf(await storeRequestsOf(store.url), answerMs) }
-    const replay = { requests: upstream.map(asSent), areOne: true, concurrency, ms }
+async function closeAll(...contestants: Contestant[]): Promise<void> {
+  for (const each of contestants) await each.close()
+}
+
+async function besideProxy(
+  { rounds, ms, say }: SuiteOptions,
+  load: Worker<Load>,
+  line: Line,
+  proxy: Contestant,
+  work: Work
+): Promise<Comparison> {
+  const name = `${work.name}, 32 at once, store of 0 ms`
+  say(name)
+  const how = { concurrency: 32, ms }
+  const saver = await startSaver(load, line, work, how)
+  try {
+    const { upstream, counts } = await countRequests(line, saver)
+    const replay = { ...how, requests: upstream, areOne: true }
     await load.run({ url: proxy.url, ...replay, ms: WARM_UP_MS })
-    return await compare(work, rounds, {
-      Quoin: async () => {
-        await quiet()
-        return { ...(await observed(quoin.pid, () => saves())), ...counts }
-      },
+    return await compare(name, rounds, {
+      Quoin: async () => ({ ...(await measured(saver)), ...counts }),
       '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, ...replay })),
-      'the CMS itself': () => load.run({ url: cms.url, ...replay })
+      'the CMS itself': () => load.run({ url: line.cms.url, ...replay })
     })
   } finally {
-    await quoin.close()
+    await saver.quoin.close()
+  }
+}
+
+async function besideInstantStore(
+  { rounds, ms, say }: SuiteOptions,
+  load: Worker<Load>,
+  slow: Line,
+  instant: Line,
+  work: Work
+): Promise<Comparison> {
+  const name = `${work.name}, one after the other, store of ${slow.answerMs} ms`
+  say(name)
+  const how = { concurrency: 1, ms }
+  const saver = await startSaver(load, slow, work, how)
+  const other = await startSaver(load, instant, work, how)
+  try {
+    const { counts } = await countRequests(slow, saver)
+    return await compare(name, rounds, {
+      Quoin: async () => ({ ...(await measured(saver)), ...counts }),
+      'itself with a store that answers at once': () => measured(other)
+    })
+  } finally {
+    await closeAll(saver.quoin, other.quoin)
+  }
+}
+
+async function startSaver(load: Worker<Load>, { cms, store }: Line, { requests, isQuiet, env }: Work, how: Drive): Promise<Saver> {
+  const quoin = await startQuoin({ CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, ENVIRONMENT: 'bench', ...env })
+  const task = { url: quoin.url, requests, areOne: true, firstEdition: FIRST_MORE, ...how }
+  let lastAt = -Infinity
+  /** Each edition once, or the same ones for so long. */
+  async function saves(differently: Partial<Load> = {}): Promise<Figures> {
+    const figures = await load.run({ ...task, ...(isQuiet && { turns: QUIET_TURNS }), ...differently })
+    lastAt = performance.now()
+    return figures
+  }
+  // What If-Match names has to be read once.
+  await load.run({ ...task, requests: [read], turns: 1, concurrency: 32 })
+  await saves({ ms: WARM_UP_MS })
+  return { quoin, saves, quiet: () => sleep(isQuiet ? Math.max(0, lastAt + QUIET_MS - performance.now()) : 0) }
+}
+
+async function measured({ quoin, saves, quiet }: Saver): Promise<Figures> {
+  await quiet()
+  return observed(quoin.pid, () => saves())
+}
+
+/** What one save asks of the CMS, and how many requests it sends. */
+async function countRequests(
+  { cms, store, answerMs }: Line,
+  { saves, quiet }: Saver
+): Promise<{ upstream: LoadRequest[]; counts: Figures }> {
+  await quiet()
+  await askedOf(cms.url)
+  await storeRequestsOf(store.url)
+  await saves({ concurrency: 1, turns: 1 })
+  const upstream = await askedOf(cms.url)
+  return {
+    upstream: upstream.map(asSent),
+    counts: { upstreamRequests: upstream.length, ...countsOf(await storeRequestsOf(store.url), answerMs) }
   }
 }
 
