@@ -236,20 +236,58 @@ t.test('what has not changed is neither looked through nor translated again, but
   t.strictSame(await seen(await list()), ['/first', 1])
   t.strictSame(await seen(await read()), ['/first', 3], 'what is read alone once more, for its entity tag')
   t.strictSame(await seen(await list()), ['/first', 4], 'without what is included it is another page')
+  t.strictSame(await seen(await list()), ['/first', 5], 'what came once was not kept')
+  t.strictSame(await seen(await read()), ['/first', 7])
   looked = 0
   for (let time = 0; time < 3; time++) {
-    t.strictSame(await seen(await list()), ['/first', 4])
-    t.strictSame(await seen(await read()), ['/first', 4])
+    t.strictSame(await seen(await list()), ['/first', 7])
+    t.strictSame(await seen(await read()), ['/first', 7])
   }
   t.equal(looked, 0)
   site.alias = '/second'
-  t.strictSame(await seen(await list()), ['/first', 4], 'remembered')
-  t.strictSame(await seen(await read()), ['/second', 6])
-  t.strictSame(await seen(await list()), ['/second', 7], 'the page is the same, the url is not')
-  t.strictSame(await seen(await list()), ['/second', 7])
+  t.strictSame(await seen(await list()), ['/first', 7], 'remembered')
+  t.strictSame(await seen(await read()), ['/second', 9])
+  t.strictSame(await seen(await list()), ['/second', 10], 'the page is the same, the url is not')
+  t.strictSame(await seen(await list()), ['/second', 10])
   site.alias = '/first'
-  t.strictSame(await seen(await read()), ['/first', 9], 'and back, in a document that was seen before')
-  t.strictSame(await seen(await list()), ['/first', 10])
+  t.strictSame(await seen(await read()), ['/first', 12], 'and back, in a document that was seen before')
+  t.strictSame(await seen(await list()), ['/first', 13])
+})
+
+t.test('rows that have come before are not looked through again in a page that has changed', async (t) => {
+  let looked = 0
+  const type = 'publisher_container--daily'
+  const edition = (number: number): Resource => ({
+    type,
+    id: `ceea8601-33e7-4005-8409-18a46e19160${number}`,
+    attributes: { drupal_internal__id: number, changed: '2026-11-16T06:00:00+00:00' },
+    get relationships() {
+      looked++
+      return { field_articles: { data: [{ type: 'node--article', id: `a${number}`, meta: { drupal_internal__target_id: number } }] } }
+    }
+  })
+  let rows = [edition(3), edition(1)]
+  const request: Jsonapi['request'] = async ({ path, query }) => {
+    const names = new Map<string, string>(query ?? [])
+    const links = { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/daily' } }
+    if (path === '') return { status: 200, document: { data: [], links } }
+    const included = rows.map(({ id }) => ({
+      type: 'node--article',
+      id: `a${id.at(-1)}`,
+      attributes: { path: { alias: `/${id.at(-1)}` } }
+    }))
+    return { status: 200, document: { data: [...rows], ...(names.has('include') && { included }) } }
+  }
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: 'http://cms.example', warn() {} }) })
+  const caller = basic('editor')
+  const urls = async () =>
+    articles((await editions.search('daily', search, newCaller(caller))).editions.map((json) => JSON.parse(json))).map(({ url }) => url)
+  for (let time = 0; time < 3; time++) t.strictSame(await urls(), ['/3', '/1'])
+  looked = 0
+  t.strictSame(await urls(), ['/3', '/1'])
+  t.equal(looked, 0)
+  rows = [rows[0]!, edition(2), rows[1]!]
+  t.strictSame(await urls(), ['/3', '/2', '/1'], 'what is new is asked for')
 })
 
 t.test('what has come into a page since costs one request more', async (t) => {

@@ -74,6 +74,7 @@ export async function newestRevisions(
   const outdated = rows
     .filter(({ resource }) => context.revisions.newerThan(resource) !== undefined)
     .slice(0, OUTDATED_MAX)
+  if (outdated.length === 0) return rows
   return Promise.all(
     rows.map(async (row) => {
       if (!outdated.includes(row)) return row

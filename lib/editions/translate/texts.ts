@@ -15,19 +15,15 @@ export interface EditionText {
   uuid: string
 }
 
-/** Makes the JSON of editions, once for as long as the resource does not change. */
+/** Makes the JSON of editions, and remembers that of a resource from the second time on. */
 export interface EditionTexts {
   jsonOf(loaded: LoadedEdition): JsonText<EditionJson>
   editionOf(loaded: LoadedEdition): EditionText
 }
 
-/** The urls in an edition's JSON, by its references. */
-type Urls = Map<ResourceIdentifier, string | undefined>
-
 interface TextEntry {
   urlOf: UrlOf
   json: JsonText<EditionJson>
-  urls: Urls
   /** Rows of a list have none. */
   edition?: EditionText
 }
@@ -41,54 +37,87 @@ const LONGEST_URLS = 4 * 1024 * 1024
 export interface TextContext {
   model: ContentModel
   planFor: Plans
-  /** The texts of resources. */
+  /** The texts of resources that have come again. */
   texts: WeakMap<Resource, TextEntry>
+  /**
+   * The resources that have come. V8's scavenger takes the values of a WeakMap for alive, so the
+   * texts of resources that come once would all last until the next full garbage collection.
+   */
+  seen: WeakSet<Resource>
 }
 
-export function createTexts({ model, planFor }: Omit<TextContext, 'texts'>): EditionTexts {
-  const context: TextContext = { model, planFor, texts: new WeakMap() }
+export function createTexts({
+  model,
+  planFor
+}: Pick<TextContext, 'model' | 'planFor'>): EditionTexts {
+  const context: TextContext = { model, planFor, texts: new WeakMap(), seen: new WeakSet() }
   return {
-    jsonOf: (loaded) => textEntry(context, loaded).json,
+    jsonOf: (loaded) => rowText(context, loaded),
     editionOf: (loaded) => editionText(context, loaded)
   }
 }
 
+/** The text of a row of a list, which needs no entity tag. */
+export function rowText(context: TextContext, loaded: LoadedEdition): JsonText<EditionJson> {
+  const last = lastText(context, loaded)
+  if (last) return last.json
+  const { urlOf } = loaded
+  const json = translate(context, loaded, limitUrls(urlOf))
+  remember(context, loaded, { urlOf, json })
+  return json
+}
+
 export function editionText(context: TextContext, loaded: LoadedEdition): EditionText {
+  const last = lastText(context, loaded)?.edition
+  if (last) return last
   const { model } = context
-  const { resource } = loaded
-  const text = textEntry(context, loaded)
-  const urls = () => referencesByName(resource).map((reference) => text.urls.get(reference))
-  text.edition ??= {
-    json: text.json,
-    etag: etagOf(resource, model, urls()),
+  const { resource, urlOf } = loaded
+  const urls = new Map<ResourceIdentifier, string | undefined>()
+  const limited = limitUrls(urlOf)
+  const json = translate(context, loaded, (identifier, entityType) => {
+    const url = limited(identifier, entityType)
+    urls.set(identifier, url)
+    return url
+  })
+  const ownUrls = referencesByName(resource).map((reference) => urls.get(reference))
+  const edition = {
+    json,
+    etag: etagOf(resource, model, ownUrls),
     id: scalarText(resource.attributes?.[publicName(model, model.keys.id)]) || resource.id,
     uuid: resource.id
   }
-  return text.edition
+  remember(context, loaded, { urlOf, json, edition })
+  return edition
 }
 
-/**
- * The text of an edition, made anew where its resource or the urls of its references are other
- * ones.
- */
-function textEntry(
-  { model, planFor, texts }: TextContext,
+/** The last text of an edition, unless the urls of its references are other ones since. */
+function lastText(
+  { texts }: TextContext,
   { resource, urlOf }: LoadedEdition
-): TextEntry {
+): TextEntry | undefined {
   const last = texts.get(resource)
-  if (last?.urlOf === urlOf) return last
-  const urls: Urls = new Map()
-  const edition = read(resource, model, recordUrls(urlOf, urls), planFor(resource))
-  const text: TextEntry = { urlOf, json: jsonText(edition), urls }
-  texts.set(resource, text)
-  return text
+  return last?.urlOf === urlOf ? last : undefined
 }
 
-/**
- * Records the urls that it gives.
- * @throws {Failure} CMS_INVALID_RESPONSE where they are too long together
- */
-function recordUrls(urlOf: UrlOf, urls: Urls): UrlOf {
+function remember(
+  { texts, seen }: TextContext,
+  { resource }: LoadedEdition,
+  text: TextEntry
+): void {
+  if (seen.has(resource)) texts.set(resource, text)
+  else seen.add(resource)
+}
+
+function translate(
+  { model, planFor }: TextContext,
+  { resource }: LoadedEdition,
+  urlOf: UrlOf
+): JsonText<EditionJson> {
+  return jsonText(read(resource, model, urlOf, planFor(resource)))
+}
+
+/** @throws {Failure} CMS_INVALID_RESPONSE where the urls that it gives are too long together */
+function limitUrls(urlOf: UrlOf): UrlOf {
   let length = 0
   return (identifier, entityType) => {
     const url = urlOf(identifier, entityType)
@@ -99,7 +128,6 @@ function recordUrls(urlOf: UrlOf, urls: Urls): UrlOf {
         `The CMS answered with an edition whose references have urls of more than ${LONGEST_URLS} characters together`
       )
     }
-    urls.set(identifier, url)
     return url
   }
 }

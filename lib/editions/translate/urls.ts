@@ -106,7 +106,7 @@ export function targetOf(attributes: Record<string, unknown> = {}, keys = LANGUA
  * Drupal\path_alias\PathProcessor\AliasPathProcessor::processOutbound().
  */
 function withOneSlash(alias: string): string {
-  return alias.replace(/^\/+/, '/')
+  return alias.startsWith('//') ? alias.replace(/^\/+/, '/') : alias
 }
 
 /**
@@ -114,7 +114,7 @@ function withOneSlash(alias: string): string {
  * `.` and `..` too. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
  */
 function encode(alias: string): string {
-  if (PLAIN.test(alias)) return alias
+  if (PLAIN.test(alias) || NAME.test(alias)) return alias
   return alias
     .split('/')
     .map((part) =>
@@ -130,3 +130,6 @@ function encode(alias: string): string {
 
 /** An alias with nothing to encode, as nearly all are. */
 const PLAIN = /^(?:\/(?!\.)[\w.~-]+)+$/
+
+/** An id or a machine name. */
+const NAME = /^\w+$/
