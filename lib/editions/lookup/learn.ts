@@ -17,11 +17,15 @@ import {
 import type { ResourceContext } from './resource-context.ts'
 
 /** Takes in the fields that a document shows. @returns its editions */
-export function learnShapes({ shapes }: ResourceContext, document: Document): Resource[] {
+export function learnShapes(context: ResourceContext, document: Document): Resource[] {
   const editions = primaryData(document)
+  learnFields(context, editions)
+  return editions
+}
+
+function learnFields({ shapes }: ResourceContext, editions: Resource[]): void {
   // A page has no more rows. One with more is refused when it is looked at.
   editions.slice(0, PAGE_MAX).forEach(shapes.learn)
-  return editions
 }
 
 /**
@@ -40,7 +44,11 @@ export async function learnDocument(
 ): Promise<string | undefined> {
   const { model, targets } = context
   const { resourceType, include, ownTargets, page } = plan
-  const editions = learnShapes(context, document)
+  const all = primaryData(document)
+  // What includes nothing shows nothing new of rows that have come before.
+  const editions =
+    include.included.length > 0 ? all : all.filter((row) => !ownTargets.resources.has(row))
+  learnFields(context, editions)
   const isCovered = editions.every(
     (resource) => resource.type === resourceType && covers(include, resource, model)
   )
@@ -49,10 +57,12 @@ export async function learnDocument(
   targets.learn(ownTargets, references, document, question.caller, page)
   const missingNames = namesWithUnknownTargets(editions, include.relationships, ownTargets.targets)
   if (missingNames.length > 0) {
-    await learnTargets(context, question, ownTargets, editions, missingNames)
+    await learnTargets(context, question, ownTargets, all, missingNames)
   }
   await learnOriginals(context, question, ownTargets, editions, include)
-  if (missingNames.length === 0) ownTargets.documents.add(document)
+  if (missingNames.length > 0) return undefined
+  ownTargets.documents.add(document)
+  for (const edition of editions) ownTargets.resources.add(edition)
   return undefined
 }
 

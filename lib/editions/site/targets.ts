@@ -28,6 +28,8 @@ export interface KnownTargets {
   urlOf: UrlOf
   /** Documents whose targets are all known. */
   documents: WeakSet<Document>
+  /** Resources whose targets are all known. */
+  resources: WeakSet<Resource>
   /** Pages of lists whose targets are all known. */
   pages: Set<string>
 }
@@ -220,6 +222,7 @@ function emptyTargets({ time, urlsOf }: TargetContext): KnownTargets {
     weight: 0,
     urlOf: urlsOf(targets),
     documents: new WeakSet(),
+    resources: new WeakSet(),
     pages: new Set()
   }
 }
