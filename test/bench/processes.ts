@@ -70,10 +70,11 @@ export async function startQuoin(env: Record<string, string>): Promise<Contestan
   }
 }
 
-/** Runs a script of the repository with its log in a file of the directory, until /health/live is answered 200. */
+/** Runs a script of the repository, such as `server.ts` or `cli.js start`, with its log in a file of the directory, until /health/live is answered 200. */
 export async function startService(script: string, env: Record<string, string>, directory: string): Promise<Contestant> {
   const log = openSync(join(directory, 'log'), 'a')
-  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)], {
+  const [file, ...args] = script.split(' ')
+  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, file!), ...args], {
     cwd: directory,
     env: { ...ENV, ...env },
     stdio: ['ignore', log, 'inherit']
