@@ -48,13 +48,13 @@ export interface Listing<Row> {
 const RESTARTS = 2
 
 /** From this offset on, for each source, rows are skipped instead of read. */
-const DEEP = 250
+export const DEEP = 250
 
 /**
  * How many rows after the next one of a source are looked at before it is compared with those of
  * others, in an order by `changed`. Half a page: a list of 20 rows takes no request more for it.
  */
-const LOOKAHEAD = 24
+export const LOOKAHEAD = 24
 
 /**
  * The rows at `offset` to `offset + limit` of all sources taken as one list in an order: a lazy
@@ -88,7 +88,10 @@ export function list<Row>(options: ListOptions<Row>): Promise<Listing<Row>> {
  * A source whose every page has at most as many rows as asked for, in their order; rows without an
  * id are hidden.
  */
-function checkPages<Row>(source: Source<Row>, options: ListOptions<Row>): Source<Row> {
+export function checkPages<Row>(
+  source: Source<Row>,
+  options: Pick<StreamContext<Row>, 'idOf' | 'order'>
+): Source<Row> {
   const { idOf } = options
   return async (offset, limit, purpose) => {
     const page = await source(offset, limit, purpose)
@@ -107,7 +110,7 @@ function checkPages<Row>(source: Source<Row>, options: ListOptions<Row>): Source
  * Whether a page may have these ids. In an order by `changed` it may have them in any order, each
  * once.
  */
-function mayFollow<Row>(ids: number[], { order }: ListOptions<Row>): boolean {
+function mayFollow(ids: number[], { order }: Pick<StreamContext<unknown>, 'order'>): boolean {
   return order.field === 'id'
     ? ids.every((id, index) => index === 0 || compareIn(order, ids[index - 1]!, id) < 0)
     : new Set(ids).size === ids.length

@@ -6,10 +6,11 @@ import { changeTime, LIST_ORDERS, NEWEST_FIRST, type Sort } from '../translate/o
 import { filterQuery, PAGE_MAX } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
-import { list, type ListOptions, type Listing } from './listing.ts'
+import { DEEP, list, type ListOptions, type Listing } from './listing.ts'
 import { refuseUnanswerable, listScope } from './scope.ts'
 import { matchesSelection } from './selection.ts'
 import { sourceOf, type Query, type SourceContext, type SourceKind } from './sources.ts'
+import { listUnfiltered } from './unfiltered.ts'
 import { unpublishedContext } from './unpublished.ts'
 import {
   countContext,
@@ -48,7 +49,7 @@ const LOOKS = 10
 /** What searches work with. */
 export interface SearchContext extends SourceContext {
   site: Site
-  resources: Pick<Resources, 'page' | 'sparsePage' | 'newest'>
+  resources: Pick<Resources, 'page' | 'sparsePage' | 'individual' | 'newest'>
   visibility: VisibilityContext
   counts: CountContext
 }
@@ -118,8 +119,13 @@ async function findRows(
   query: SearchQuery
 ): Promise<Listing<LoadedEdition>> {
   const { filters } = context.site
-  const { collections, caller, isFiltered } = query
-  if (!isFiltered) return listFrom(context, query, ['filtered'])
+  const { collections, caller, isFiltered, order, search } = query
+  if (!isFiltered) {
+    const isDeep = order === NEWEST_FIRST && search.offset > DEEP * collections.length
+    return isDeep && (await filters.reach(collections, caller)) === 'none'
+      ? listUnfiltered(context, query)
+      : listFrom(context, query, ['filtered'])
+  }
   const reach = filters.recall(collections, caller)
   if (reach !== undefined && reach !== 'all') return findAround(context, query, reach)
   // A filter may also find a part of what the caller may see, such as the published alone.
@@ -136,8 +142,12 @@ async function findAround(
   query: SearchQuery,
   reach: 'published' | 'none'
 ): Promise<Listing<LoadedEdition>> {
-  const { search, selection } = query
-  if (reach === 'none') return listFrom(context, query, ['unfiltered'])
+  const { search, selection, order } = query
+  if (reach === 'none') {
+    return order === NEWEST_FIRST
+      ? listUnfiltered(context, query)
+      : listFrom(context, query, ['unfiltered'])
+  }
   if (selection.status === 1) return listFrom(context, query, ['filtered'])
   const listing = await listFrom(context, query, ['filtered', 'unpublished'])
   return search.isCertain && listing.rows.length === 0

@@ -143,7 +143,7 @@ function filteredPage(
 }
 
 /** The public names of the fields by which rows are selected and ordered. */
-function comparedFields(model: ContentModel, order: ListOrder): string[] {
+export function comparedFields(model: ContentModel, order: ListOrder): string[] {
   const { keys, fields } = model
   const selected = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]
   const changed = order.field === 'changed' ? keys.changed : null

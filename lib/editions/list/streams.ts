@@ -112,12 +112,17 @@ export async function fillStream<Row>(
   }
 }
 
-async function readNextPage<Row>(
+/**
+ * @returns whether the page follows the one before it for certain, since that one's last row has
+ *   come again
+ * @throws {Moved} as `fillStream`
+ */
+export async function readNextPage<Row>(
   context: StreamContext<Row>,
   stream: Stream<Row>,
   purpose: PagePurpose,
   overlap: Overlap | undefined
-): Promise<void> {
+): Promise<boolean> {
   const { pageMax } = context
   const isOverlapping = overlap && Number.isFinite(stream.last) && stream.hidden <= HIDDEN_MAX
   const again = isOverlapping ? stream.hidden + 1 : 0
@@ -128,6 +133,7 @@ async function readNextPage<Row>(
   stream.hidden = size - page.rows.length
   stream.hides ||= page.more && stream.hidden > 0
   takePage(context, stream, page, again)
+  return isOverlapping === true
 }
 
 /** @throws {Moved} where the last row that was read does not come again as `overlap` says */

@@ -2,6 +2,7 @@ import { ContentModel, type List } from '../model.ts'
 import { createPlans } from '../translate/plans.ts'
 import { createFilters } from './filters.ts'
 import { entityKeys } from './keys.ts'
+import { createRowMemory } from './row-memory.ts'
 import { createShapes } from './shapes.ts'
 import { createEditionIds, type Site } from './site.ts'
 
@@ -76,6 +77,7 @@ export function listSite(site: Site, name: string, list: List): Site {
     filters: createFilters({ cms: site.cms, catalog: site.catalog, model, warn: site.warn }),
     planFor,
     shapes: createShapes(model, planFor),
-    ids: createEditionIds(model)
+    ids: createEditionIds(model),
+    rows: createRowMemory()
   }
 }

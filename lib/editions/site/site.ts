@@ -8,6 +8,7 @@ import { LANGUAGE_KEYS, urlsOf } from '../translate/urls.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { createFilters, type Filters } from './filters.ts'
 import { createRevisions, type Revisions } from './revisions.ts'
+import { createRowMemory, type RowMemory } from './row-memory.ts'
 import { createShapes, type Shapes } from './shapes.ts'
 import { createTargetMemory, type TargetMemory } from './targets.ts'
 
@@ -33,6 +34,8 @@ export interface Site {
   ids: EditionIds
   /** The newest revisions of its editions. */
   revisions: Revisions
+  /** What scans of its collections have shown. */
+  rows: RowMemory
   /** Tells its operator something. */
   warn: (message: string) => void
   /**
@@ -93,6 +96,7 @@ export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     targets,
     ids: createEditionIds(model),
     revisions: createRevisions(model),
+    rows: createRowMemory(),
     warn,
     age: (caller) => Math.max(catalog.age(caller), targets.age(caller))
   }
