@@ -5,6 +5,7 @@ import type { Catalog, Collection } from '#lib/editions/site/catalog.ts'
 import { createEditions } from '#lib/editions/editions.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import type { Filters } from '#lib/editions/site/filters.ts'
+import { createRowMemory } from '#lib/editions/site/row-memory.ts'
 import { createReferences } from '#lib/editions/lookup/references.ts'
 import { shapeOf } from '#lib/editions/translate/shape.ts'
 import { create, normalize, unresolvedReferences } from '#lib/editions/translate/write.ts'
@@ -269,6 +270,7 @@ t.test(
       cms: { request },
       catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as unknown as Catalog,
       filters: { reach: async () => 'all' } as unknown as Filters,
+      rows: createRowMemory(),
       model
     })
     const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
@@ -340,6 +342,7 @@ t.test('where the caller may not filter, what other editions refer to is found i
     cms: { request },
     catalog: { all: async () => [collection], editions: async () => [collection] } as unknown as Catalog,
     filters: { reach: async () => 'none' } as unknown as Filters,
+    rows: createRowMemory(),
     model
   })
   const find = (id: string, caller = newCaller()) =>

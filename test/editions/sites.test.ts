@@ -5,6 +5,7 @@ import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { bundleLabel, createCatalog, type Catalog, type Collection } from '#lib/editions/site/catalog.ts'
 import { contentModel, publicName } from '#lib/editions/model.ts'
 import { createReferences } from '#lib/editions/lookup/references.ts'
+import { createRowMemory } from '#lib/editions/site/row-memory.ts'
 import type { JsonapiRequest } from '#lib/drupal/client.ts'
 import type { Resource } from '#lib/drupal/document.ts'
 import { variants } from '../scope.ts'
@@ -399,6 +400,7 @@ t.test('references by integer id are found where nobody may filter them, under w
       findings: async () => ({ verdict: 'trap', proven: new Set(), missed: new Set(), areSorted: true }),
       doubt() {}
     },
+    rows: createRowMemory(),
     model
   })
   const wanted = (entityType: string, id: string) => [{ field: 'field_own', delta: 0, entityType, id, isNamed: false }]

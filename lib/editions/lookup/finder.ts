@@ -18,7 +18,10 @@ import type { Resources } from './resources.ts'
 export type Load = (idOrUuid: string, caller: Caller, purpose?: Purpose) => Promise<LoadedEdition>
 
 /** What the look-up of an edition works with. */
-interface FinderContext extends Pick<Site, 'catalog' | 'filters' | 'model' | 'noun' | 'ids'> {
+interface FinderContext extends Pick<
+  Site,
+  'catalog' | 'filters' | 'model' | 'noun' | 'ids' | 'rows'
+> {
   resources: Pick<Resources, 'individual' | 'sparsePage'>
   /** The attribute with the integer id of an edition. */
   idAttribute: string
@@ -34,11 +37,11 @@ interface FinderQuestion {
 }
 
 export function createFinder(
-  { catalog, filters, model, noun, ids }: Site,
+  { catalog, filters, model, noun, ids, rows }: Site,
   resources: Resources
 ): Load {
   const idAttribute = publicName(model, model.keys.id)
-  const context = { catalog, filters, model, noun, ids, resources, idAttribute }
+  const context = { catalog, filters, model, noun, ids, rows, resources, idAttribute }
   return (idOrUuid, caller, purpose) => findEdition(context, idOrUuid, caller, purpose)
 }
 
@@ -125,18 +128,22 @@ async function findByScan(
 
 /** The row of a collection with an integer id. */
 function scan(
-  { model, resources, idAttribute }: FinderContext,
+  { model, resources, rows, idAttribute }: FinderContext,
   collection: Collection,
   id: number,
   caller: Caller
 ): Promise<LoadedEdition | undefined> {
+  const idOf = ({ resource }: LoadedEdition) => rowId(resource, idAttribute)
   return findById(
     id,
-    (offset) => {
+    async (offset) => {
       const query = pageQuery(offset, PAGE_MAX, model)
-      return resources.sparsePage(collection, query, [idAttribute], caller)
+      const page = await resources.sparsePage(collection, query, [idAttribute], caller)
+      rows.learnPage(collection, caller, offset, page.rows.map(idOf))
+      return page
     },
-    ({ resource }: LoadedEdition) => rowId(resource, idAttribute)
+    idOf,
+    rows.guessPosition(collection, caller, id)
   )
 }
 

@@ -3,7 +3,10 @@ import type { ResourceIdentifier } from '../../drupal/document.ts'
 import type { Site } from '../site/site.ts'
 
 /** What the look-up of references works with. */
-export interface ReferenceContext extends Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'> {
+export interface ReferenceContext extends Pick<
+  Site,
+  'cms' | 'catalog' | 'filters' | 'model' | 'rows'
+> {
   /** The type and uuid of entities, by `referenceKey`. */
   identifierCache: LRUCache<string, ResourceIdentifier>
   /** The attribute with the integer id, by entity type, as documents have shown it. */
@@ -29,13 +32,15 @@ export function createReferenceContext({
   cms,
   catalog,
   filters,
-  model
-}: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>): ReferenceContext {
+  model,
+  rows
+}: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model' | 'rows'>): ReferenceContext {
   return {
     cms,
     catalog,
     filters,
     model,
+    rows,
     // As a size: with `max` the cache would reserve the memory for all of them at once.
     identifierCache: new LRUCache({ maxSize: REMEMBERED, sizeCalculation: () => 1 }),
     idAttributes: new Map(),

@@ -136,11 +136,17 @@ async function lookUpByScan(
   collection: Collection,
   id: string
 ): Promise<void> {
-  const { entityType, idAttribute } = lookup
+  const { entityType, idAttribute, caller } = lookup
+  const idOf = (row: Resource) => rowId(row, idAttribute)
   const row = await findById(
     Number(id),
-    (offset) => pageAt(context, lookup, collection, offset),
-    (row) => rowId(row, idAttribute)
+    async (offset) => {
+      const page = await pageAt(context, lookup, collection, offset)
+      context.rows.learnPage(collection, caller, offset, page.rows.map(idOf))
+      return page
+    },
+    idOf,
+    context.rows.guessPosition(collection, caller, Number(id))
   )
   if (!row) return
   context.identifierCache.set(referenceKey(entityType, id), { type: row.type, id: row.id })

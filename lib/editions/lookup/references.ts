@@ -48,7 +48,7 @@ const LOOKED_UP_MAX = 1000
 
 /** Finds the uuids of references, by which JSON:API names entities. */
 export function createReferences(
-  site: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>
+  site: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model' | 'rows'>
 ): References {
   const context = createReferenceContext(site)
   return {
