@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { createCatalog } from '#lib/editions/site/catalog.ts'
@@ -247,7 +248,7 @@ t.test(
 
 t.test('what the CMS tells one caller of its bundles and edition types no other is told', async (t) => {
   const asked: string[] = []
-  const exposed: Record<string, string[]> = { ann: ['daily', 'special'], ben: ['daily'] }
+  const exposed: Record<string, string[] | undefined> = { ann: ['daily', 'special'], ben: ['daily'] }
   const cms: Jsonapi = {
     async request({ path, caller }) {
       asked.push(`${caller.headers['authorization']} ${path}`)
@@ -273,6 +274,20 @@ t.test('what the CMS tells one caller of its bundles and edition types no other 
   clock.now = 59_999
   t.strictSame(await bundles('ann'), ['daily', 'special'], 'believed for a minute')
   clock.now = 60_000
+  exposed['ann'] = undefined
+  t.strictSame(await bundles('ann'), ['daily', 'special'], 'and while it is asked for anew')
+  exposed['ann'] = ['daily']
+  await sleep(0)
+  t.ok(catalog.age(newCaller({ authorization: 'ann' })) >= 60_000)
+  t.strictSame(await bundles('ann'), ['daily', 'special'], 'after a failure too, but not for another minute')
+  t.equal(asked.length, 4)
+  await sleep(0)
+  t.strictSame(await bundles('ann'), ['daily'])
+  exposed['ann'] = ['daily', 'special']
+  clock.now = 180_000
+  t.strictSame(await bundles('ann'), ['daily', 'special'], 'after two minutes it is waited for')
+  exposed['ann'] = ['daily']
+  clock.now = 300_000
   t.strictSame(await bundles('ann'), ['daily'])
   t.equal(
     await catalog.all(newCaller({ authorization: 'ann' })),

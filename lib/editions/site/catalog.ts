@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
-import type { Caller } from '../../http/calls.ts'
+import { newCaller, type Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../drupal/client.ts'
 import { fingerprint, readKey } from '../../drupal/credentials.ts'
 import { isObject, resources, scalarText, userIn, type Document } from '../../drupal/document.ts'
@@ -71,6 +71,9 @@ interface Welcome {
 /** How long Quoin relies on an answer of the CMS, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
+/** How long collections serve while Quoin asks for them anew, so that no save waits for that. */
+const RENEWED_MS = 120_000
+
 /**
  * How much of collections and edition types Quoin remembers for callers. A caller counts as one,
  * and so does each collection or edition type, unless another caller has the same collections.
@@ -91,6 +94,8 @@ export interface CatalogContext {
   types: LRUCache<string, { at: number; types: Named[] }>
   /** What the entry point said to each caller. */
   entryPoints: LRUCache<string, Welcome>
+  /** The callers for whom Quoin asks for them anew. */
+  renewals: Set<string>
   /** The last entry point that differed from the one before. */
   latest: EntryPoint
 }
@@ -118,6 +123,7 @@ export function createCatalog({
       sizeCalculation: ({ types }) => weightOf(types)
     }),
     entryPoints: new LRUCache({ maxSize: REMEMBERED }),
+    renewals: new Set(),
     latest: { collections: [], editions: [] }
   }
   return {
@@ -134,7 +140,7 @@ export async function allCollections(
   context: CatalogContext,
   caller: Caller
 ): Promise<Collection[]> {
-  return (await welcome(context, caller)).entryPoint.collections
+  return (await entryPointFor(context, caller)).collections
 }
 
 export async function editionCollections(
@@ -142,7 +148,7 @@ export async function editionCollections(
   caller: Caller
 ): Promise<Collection[]> {
   const { model } = context
-  const { editions } = (await welcome(context, caller)).entryPoint
+  const { editions } = await entryPointFor(context, caller)
   if (editions.length > 0) return editions
   const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
   throw new Failure(
@@ -172,11 +178,35 @@ export async function knownEditionTypes(context: CatalogContext, caller: Caller)
 
 export function catalogAge(context: CatalogContext, caller: Caller): number {
   const { time, entryPoints, types } = context
-  let oldest = time.monotonic()
-  for (const at of [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at]) {
-    if (at !== undefined && time.monotonic() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
-  }
-  return time.monotonic() - oldest
+  const now = time.monotonic()
+  const ages: Array<[at: number | undefined, longest: number]> = [
+    [entryPoints.get(fingerprint(caller))?.at, RENEWED_MS],
+    [types.get(readKey('', caller))?.at, REMEMBERED_MS]
+  ]
+  return Math.max(
+    0,
+    ...ages.flatMap(([at, longest]) => (at !== undefined && now - at < longest ? [now - at] : []))
+  )
+}
+
+/** The collections that a caller is shown: those of before while Quoin asks for them anew. */
+async function entryPointFor(context: CatalogContext, caller: Caller): Promise<EntryPoint> {
+  const last = context.entryPoints.get(fingerprint(caller))
+  const age = last ? context.time.monotonic() - last.at : Infinity
+  if (age >= RENEWED_MS) return (await welcome(context, caller)).entryPoint
+  if (age >= REMEMBERED_MS) renew(context, caller)
+  return last!.entryPoint
+}
+
+/** Asks for the collections anew, beside the call that is under way. A failure leaves the old ones. */
+function renew(context: CatalogContext, caller: Caller): void {
+  const { renewals } = context
+  const key = fingerprint(caller)
+  if (renewals.has(key)) return
+  renewals.add(key)
+  welcome(context, newCaller(caller.headers))
+    .catch(() => {})
+    .finally(() => renewals.delete(key))
 }
 
 async function welcome(context: CatalogContext, caller: Caller): Promise<Welcome> {
