@@ -83,8 +83,6 @@ export async function saveInTurn<Result extends EditionText>(
         (await recallEarlier(context, base, options, work)) ??
         (await saveMatching(context, base, caller, options, work)) ??
         (await saveLatest(context, base, caller, options, work))
-      // Turns of other instances do not tell of this save.
-      if (!turn.isShared) context.bases.clear()
       return { ...result, isShared: turn.isShared }
     },
     caller.budget?.waiting

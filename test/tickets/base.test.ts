@@ -157,6 +157,12 @@ t.test('a save without a shared turn needs a read, and ends what was shown befor
   isShared = true
   t.match(await methods('Fifth', 'editor'), /GET .*PATCH/)
   t.equal(await methods('Sixth', 'editor'), 'PATCH')
+  isShared = false
+  cms.behave = ({ method }) => (method === 'PATCH' ? { status: 503, headers: {}, body: '' } : undefined)
+  await t.rejects(methods('Lost', 'editor2'))
+  isShared = true
+  cms.behave = () => undefined
+  t.match(await methods('Seventh', 'editor'), /GET .*PATCH/, 'after one whose outcome is not known too')
 })
 
 t.test('an answer is no base after a quarter of an hour', (t) => {

@@ -28,8 +28,6 @@ export interface Bases {
    * @param size in characters of its JSON
    */
   keep(resource: Resource, size: number, caller: Caller, mark: SaveMark): void
-  /** Forgets all, after a save that other turns do not tell of. */
-  clear(): void
 }
 
 /**
@@ -56,8 +54,7 @@ export function createBases(model: ContentModel, time: Time = systemTime): Bases
   }
   return {
     of: (uuid, caller) => findBase(context, uuid, caller),
-    keep: (resource, size, caller, mark) => keepBase(context, resource, size, caller, mark),
-    clear: () => context.bases.clear()
+    keep: (resource, size, caller, mark) => keepBase(context, resource, size, caller, mark)
   }
 }
 
