@@ -13,12 +13,6 @@ import { skewOf } from './store.ts'
 /** How long /health/ready waits for the store, in milliseconds. */
 const PROBE_MS = 1000
 
-/**
- * How long after the start Quoin asks for the store's time, in milliseconds: after the first
- * answer, since to sign and to connect takes 30 ms of CPU. A write before that asks itself.
- */
-const MEASURE_MS = 100
-
 declare module 'fastify' {
   interface FastifyInstance {
     locks: Locks
@@ -89,7 +83,7 @@ export function openLocks(
   // store.
   fastify.addHook('onListen', async () => {
     clock.start(locks.probe)
-    setTimeout(() => clock.time.ready()?.catch(() => {}), MEASURE_MS).unref()
+    clock.time.ready()?.catch(() => {})
   })
   fastify.addHook('preClose', async () => locks.feed.close())
   return locks
