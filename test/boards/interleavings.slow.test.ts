@@ -126,10 +126,14 @@ async function interleave(
   await prepare?.(newsroom)
   const requests: string[] = []
   let acting: Promise<unknown> | undefined
+  let held: Promise<unknown> | undefined
   newsroom.gate.before = async (request) => {
-    if (requests.push(request) - 1 !== at) return
-    acting = act(newsroom, edition)
-    await (act === acts.close.act ? Promise.race([acting, sleep(CLOSE_MS)]) : acting)
+    if (requests.push(request) - 1 === at) {
+      acting = act(newsroom, edition)
+      held = act === acts.close.act ? Promise.race([acting, sleep(CLOSE_MS)]) : acting
+    }
+    // Requests are sent at the same time: those that come later wait too.
+    await held
   }
   const answer = await close(newsroom.held, edition)
   newsroom.gate.before = async () => {}

@@ -126,7 +126,7 @@ export function sourceOfScan(context: ScanContext, scan: Scan): Source<Resource>
   return async (offset, size, purpose) => {
     const end = offset + size
     const turn = scan.lastRead.then(() => readUpTo(context, scan, end, purpose))
-    scan.lastRead = turn.catch(() => {})
+    scan.lastRead = Promise.allSettled([turn])
     await turn
     const { rows, more } = scan.stream
     return {

@@ -114,10 +114,14 @@ async function editionAfter(
   // without.
   if (isElsewhere) {
     // In the edition's language targets may have other aliases than the caller is shown elsewhere.
-    return readIndividual(context, collection, { uuid: resource.id }, caller, 'edition').then(
-      (complete) => complete ?? edition,
-      () => edition
-    )
+    const complete = await readIndividual(
+      context,
+      collection,
+      { uuid: id },
+      caller,
+      'edition'
+    ).catch(() => undefined)
+    return complete ?? edition
   }
   const path = individualPath(collection, resource.id)
   const query = isDefault(resource) ? [] : latestVersion(context, resource.type)
