@@ -10,6 +10,7 @@ import type { EditionJson } from '#lib/editions/translate/edition-json.ts'
 import type { EditionText } from '#lib/editions/translate/texts.ts'
 import { urlsOf } from '#lib/editions/translate/urls.ts'
 import { includeOf } from '#lib/editions/lookup/include.ts'
+import { Failure } from '#lib/errors.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { createAnswerMemory } from '#lib/http/answer-memory.ts'
 import { inCall, newCaller } from '#lib/http/calls.ts'
@@ -39,21 +40,31 @@ async function openWithAliases(t: Test) {
     alias: (uid: unknown): string | null => `/people/${uid}`,
     article: (alias: unknown): unknown => alias,
     refuses: false,
+    isElsewhere: false,
+    failsAfterSave: false,
     isDraft: false
   }
 
+  let isDown = false
   const request: Jsonapi['request'] = async (one) => {
     const query = new URLSearchParams([...(one.query ?? [])] as Array<[string, string]>)
     asked.push(`${one.path}?${decodeURIComponent(query.toString())}`)
     if (site.refuses && query.has('fields[publisher_container--daily]')) return { status: 404, document: { errors: [] } }
+    if (isDown) throw new Failure('CMS_TIMEOUT', 'away')
     const answer = await jsonapi.request(one)
+    isDown = site.failsAfterSave && one.method === 'PATCH'
     const included = answer.document.included?.map((resource) =>
       resource.type === 'user--user' ? withPath(resource, one.caller.headers['authorization']) : withAlias(resource)
     )
     const draft = site.isDraft && one.method === 'PATCH' && { data: { ...answer.document.data, links: { 'latest-version': { href: '' } } } }
     const text = JSON.stringify({ ...answer.document, ...draft, ...(included && { included }) })
     // What has not changed is the same object, as from lib/drupal/documents.ts.
-    return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller.headers['authorization']}`, Buffer.from(text))! }
+    const isElsewhere = site.isElsewhere && one.method === 'PATCH'
+    return {
+      ...answer,
+      isElsewhere,
+      document: documents.read(`${asked.at(-1)} ${one.caller.headers['authorization']}`, Buffer.from(text))!
+    }
   }
 
   const names = new Map(
@@ -349,6 +360,19 @@ t.test('the urls that a draft brings are asked for in its own version', async (t
     asked().at(-1),
     /include=revision_uid.*resourceVersion=rel:latest-version|resourceVersion=rel:latest-version.*include=revision_uid/
   )
+})
+
+t.test('a save under the path of another language is saved, though the edition cannot be read afterwards', async (t) => {
+  const { editions, asked, site } = await openWithAliases(t)
+  const admin = newCaller(basic('admin'))
+  const before = await editions.read('1', admin)
+  const save = (title: string) => editions.update('1', { title: [{ value: title }] }, admin)
+  site.isElsewhere = true
+  t.match((await save('Read again')).entity, { title: [{ value: 'Read again' }], field_articles: before.entity['field_articles'] })
+  site.failsAfterSave = true
+  asked()
+  t.match((await save('Not read again')).entity, { title: [{ value: 'Not read again' }] })
+  t.match(asked().at(-1), /include=/, 'it was asked for')
 })
 
 t.test('no more than urls are made of is included, of whatever bundle it is, as far as that fits into a URL', (t) => {

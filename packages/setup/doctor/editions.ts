@@ -219,7 +219,7 @@ async function searchCost(
 }
 
 function seconds(ms: number): string {
-  return (ms / 1000).toFixed(ms < 10_000 ? 1 : 0)
+  return (ms / 1000).toFixed(1)
 }
 
 /** How many pages of a collection the doctor counts at most. */
