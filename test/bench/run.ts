@@ -60,9 +60,11 @@ async function measure(): Promise<void> {
   const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
   const results: Results = {}
   const worse: string[] = []
-  for (const { name, title, run } of suites.filter(({ name, onlyNamed }) =>
-    positionals.length === 0 ? !onlyNamed : positionals.includes(name)
-  )) {
+  for (const { name, title, run } of suites.filter(({ name, onlyNamed }) => {
+    if (positionals.length > 0) return positionals.includes(name)
+    // What has no committed figures cannot be compared with them.
+    return !onlyNamed && (!check || committed[name] !== undefined)
+  })) {
     const before = committed[name]?.comparisons ?? []
     const say = (text: string) => console.error(`${name}: ${text}`)
     const measured = () => run({ rounds, short, ms: short ? 500 : 600, say })
