@@ -8,7 +8,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { createJsonapi } from '#lib/drupal/client.ts'
 import { createTickets } from '#lib/saves/tickets.ts'
 import { model } from '../editions/fixtures.ts'
-import { openHostile, startHostileCms, type Said } from '../editions/hostile-cms.ts'
+import { openHostile, startHostileCms, type HostileCms, type Said } from '../editions/hostile-cms.ts'
 import { basic, editionsOf, open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
@@ -19,6 +19,20 @@ import { newCaller } from '#lib/http/calls.ts'
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
 const title = (text: string) => ({ title: [{ value: text }] })
+
+/** Holds the answer to the next read, as it is now, until it may go on. */
+function holdNextRead(cms: HostileCms) {
+  const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  cms.behave = async ({ method }, honest) => {
+    if (method !== 'GET') return undefined
+    cms.behave = () => undefined
+    const answer = await honest()
+    hasLooked.resolve()
+    await mayGoOn.promise
+    return answer
+  }
+  return { hasLooked, mayGoOn }
+}
 
 /**
  * An edition is looked at through one instance, saved through another, and only then saved through the first, each with
@@ -33,15 +47,7 @@ async function race(t: Test, env: Record<string, string>) {
   const elsewhere = { as: 'editor', headers: { 'accept-language': 'en' } }
   await call('POST', path, { body: title('First'), ...elsewhere })
   const { etag } = (await call('GET', path, elsewhere)).headers
-  const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  cms.behave = async ({ method }, honest) => {
-    if (method !== 'GET') return undefined
-    cms.behave = () => undefined
-    const answer = await honest()
-    hasLooked.resolve()
-    await mayGoOn.promise
-    return answer
-  }
+  const { hasLooked, mayGoOn } = holdNextRead(cms)
   const late = call('POST', path, { body: title('Late'), as: 'editor', headers: { 'if-match': String(etag) } })
   await hasLooked.promise
   const inTime = await other.inject({
@@ -71,15 +77,7 @@ t.test('who was shown an edition has the turn while he reads it again, and the o
   const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
   const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
   const ifMatch = { 'if-match': String((await call('GET', path, { as: 'editor' })).headers.etag) }
-  const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  cms.behave = async ({ method }, honest) => {
-    if (method !== 'GET') return undefined
-    cms.behave = () => undefined
-    const answer = await honest()
-    hasLooked.resolve()
-    await mayGoOn.promise
-    return answer
-  }
+  const { hasLooked, mayGoOn } = holdNextRead(cms)
   const first = call('POST', path, { body: title('First'), as: 'editor', headers: ifMatch })
   await hasLooked.promise
   const second = other.inject({ method: 'POST', url: path, headers: { ...basic('editor2'), ...ifMatch }, payload: title('Second') })
