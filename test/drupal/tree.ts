@@ -49,12 +49,14 @@ async function composerInstall(folder: string): Promise<Tree> {
   return tree
 }
 
-/** Lays the code of a site out in a new folder: core and vendor of the tree, our modules and scripts. Gives the web root. */
+/** Lays the code of a site out in a new folder: core and vendor of the tree, our modules and scripts, and the
+ * module of Quoin, which no recipe enables. Gives the web root. */
 export function layOut(tree: Tree, folder: string): string {
   const web = join(folder, relative(tree.base, tree.web))
   linkFolder(tree.vendor, join(folder, relative(tree.base, tree.vendor)))
   linkFolder(join(tree.web, 'core'), join(web, 'core'), ['tests', 'node_modules'])
   cpSync(new URL('modules', import.meta.url), join(web, 'modules'), { recursive: true })
+  cpSync(new URL('../../packages/drupal-module/quoin', import.meta.url), join(web, 'modules/quoin'), { recursive: true })
   cpSync(join(tree.web, 'core/assets/scaffold/files/index.php'), join(web, 'index.php'))
   const vendor = relative(tree.web, tree.vendor)
   writeFileSync(join(web, 'autoload.php'), `<?php\nreturn require __DIR__ . '/${vendor}/autoload.php';\n`)
