@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nodesJsonapiPath, startNodes } from './nodes.ts'
 import { startSite } from './site.ts'
 import type { Variant } from './variants.ts'
 
@@ -54,4 +55,18 @@ t.test('twins are equal and do not see each other', async (t) => {
   await twins[0]!.php("\\Drupal::state()->set('system.maintenance_mode', TRUE);")
   t.equal((await fetch(`${twins[0]!.url}/jsonapi`)).status, 503)
   t.equal((await fetch(`${twins[1]!.url}/jsonapi`)).status, 200)
+})
+
+t.test('the site of nodes has drafts over published editions, translations of their own, and no time to publish', async (t) => {
+  const site = await startNodes()
+  t.teardown(site.stop)
+  const { pending, cases } = site.content
+  const show = async (path: string) => (await json(`${site.url}${path}?_format=json`, { headers: editor })).body
+  const edition = await show(`/node/${pending[0]}`)
+  t.match(edition, { type: [{ target_id: 'issue' }], moderation_state: [{ value: 'published' }], publish_on: [] })
+  const resource = `${site.url}${nodesJsonapiPath}/node/issue/${edition.uuid[0].value}`
+  const draft = await json(`${resource}?resourceVersion=rel:working-copy`, { headers: editor })
+  t.match(draft.body.data.attributes, { title: /^Concept/, moderation_state: 'draft' })
+  const stories = (edition: any) => edition.field_stories.map(({ target_id: id }: any) => id)
+  t.strictNotSame(stories(await show(`/fr/node/${cases.translated}`)), stories(await show(`/node/${cases.translated}`)))
 })
