@@ -95,6 +95,12 @@ t.test('the documents name packed packages by their versions', async (t) => {
   for (const [file, name, version] of packed) t.equal(version, versions[name as keyof typeof versions], file)
 })
 
+t.test('the Drupal module says the version of Quoin', async (t) => {
+  const { version } = JSON.parse(read('package.json')) as { version: string }
+  t.match(read('packages/drupal-module/quoin/quoin.info.yml'), `\nversion: ${version}\n`)
+  t.match(read('packages/drupal-module/quoin/src/ModuleHeader.php'), `VERSION = '${version}'`)
+})
+
 t.test('the files that the documents name are there', async (t) => {
   for (const document of documents.filter((document) => document !== 'CHANGELOG.md')) {
     for (const [file] of read(document).matchAll(

@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Drupal\quoin;
+
+use Drupal\jsonapi\Routing\Routes;
+use Symfony\Component\EventDispatcher\EventSubscriberInterface;
+use Symfony\Component\HttpKernel\Event\ResponseEvent;
+use Symfony\Component\HttpKernel\KernelEvents;
+
+/**
+ * Names the version of the module in each answer of JSON:API.
+ */
+final class ModuleHeader implements EventSubscriberInterface {
+
+  /**
+   * The version of the module, which is that of Quoin.
+   */
+  public const VERSION = '0.1.0';
+
+  /**
+   * The name of the header field.
+   */
+  public const NAME = 'Quoin-Module';
+
+  /**
+   * {@inheritdoc}
+   */
+  public static function getSubscribedEvents(): array {
+    return [KernelEvents::RESPONSE => 'onResponse'];
+  }
+
+  /**
+   * Sets the header field, on refusals too.
+   */
+  public function onResponse(ResponseEvent $event): void {
+    if (Routes::isJsonApiRequest($event->getRequest()->attributes->all())) {
+      $event->getResponse()->headers->set(self::NAME, self::VERSION);
+    }
+  }
+
+}
