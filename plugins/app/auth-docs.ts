@@ -1,6 +1,7 @@
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AuthConfig } from '../../config/auth.ts'
+import type { CmsAuth } from '../../config/cms-auth.ts'
 import type { Config } from '../../config/env.ts'
 import { Failure, texts, type FailureCode } from '../../lib/errors.ts'
 import { failureHeaders } from '../../lib/schema-parts.ts'
@@ -18,12 +19,24 @@ interface DocumentedAnswer {
   content: { 'application/json': Content }
 }
 
+/** A member `security` of OpenAPI: each of these alone will do. */
+type SecurityRequirements = Array<Record<string, string[]>>
+
+/**
+ * What OpenAPI says of the credentials. It stays out of the schemas of the routes, since a host's
+ * own document, which shows them too, does not have these schemes.
+ */
+interface Security {
+  /** OpenAPI's security schemes by name. */
+  schemes: Record<string, object>
+  /** What an operation asks for; undefined where anybody may call it. */
+  of: (route: RouteOptions) => SecurityRequirements | undefined
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
-    /**
-     * OpenAPI's security schemes by name; absent where neither Quoin nor Drupal learns who calls.
-     */
-    securitySchemes?: Record<string, object>
+    /** How callers are known; absent where neither Quoin nor Drupal learns who calls. */
+    security?: Security
   }
 }
 
@@ -122,37 +135,53 @@ async function authDocs(
   fastify: FastifyInstance,
   { config: { auth, cms, rateLimit } }: { config: Config }
 ) {
-  const schemes = auth && SCHEMES[auth.kind]
-  if (schemes) fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
-  else if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
+  const security = securityOf(fastify, auth, cms.auth.kind)
+  if (security) fastify.decorate('security', security)
 
   fastify.addHook('onRoute', (route) => {
-    const response = route.schema?.response as Record<number, DocumentedAnswer> | undefined
+    if (!isProtected(fastify, route)) return
+    const response = route.schema!.response as Record<number, DocumentedAnswer>
     const path = ownPath(fastify, route.url)
-    if (!path.startsWith('/api/') || !response?.[400]) return
     const answers = [...answersTo(path, auth?.kind), ...(rateLimit > 0 ? OF_LIMITS : [])]
-    const schema: FastifySchema = {
+    route.schema = {
       ...route.schema,
       response: { ...response, ...documentedOf(answers, path, response) }
     }
-    route.schema = schemes
-      ? { ...schema, security: securityOf(schemes, route.config?.tokenInQuery === true) }
-      : schema
   })
 }
 
-function securityOf(schemes: object, isTokenInQuery: boolean): Array<Record<string, string[]>> {
-  const names = [...Object.keys(schemes), ...(isTokenInQuery ? Object.keys(IN_QUERY) : [])]
-  return names.map((name) => ({ [name]: [] }))
+/** Whether an operation is below what AUTH protects, and documented. */
+function isProtected(fastify: FastifyInstance, { url, schema }: RouteOptions): boolean {
+  const response = schema?.response as Record<number, DocumentedAnswer> | undefined
+  return ownPath(fastify, url).startsWith('/api/') && response?.[400] !== undefined
 }
 
 /** With AUTH=none the credentials, if there are any, go on to Drupal. */
-function showPassthrough(fastify: FastifyInstance) {
-  fastify.decorate('securitySchemes', SCHEMES.drupal)
-  const security = [{}, ...Object.keys(SCHEMES.drupal).map((name) => ({ [name]: [] }))]
-  fastify.addHook('onRoute', (route) => {
-    if (OF_EDITIONS.test(ownPath(fastify, route.url))) route.schema = { ...route.schema, security }
-  })
+function securityOf(
+  fastify: FastifyInstance,
+  auth: AuthConfig | undefined,
+  cmsAuth: CmsAuth['kind']
+): Security | undefined {
+  if (auth) {
+    const schemes = SCHEMES[auth.kind]
+    return {
+      schemes: { ...schemes, ...IN_QUERY },
+      of: (route) =>
+        isProtected(fastify, route)
+          ? anyOf({ ...schemes, ...(route.config?.tokenInQuery === true && IN_QUERY) })
+          : undefined
+    }
+  }
+  if (cmsAuth !== 'passthrough') return undefined
+  return {
+    schemes: SCHEMES.drupal,
+    of: ({ url }) =>
+      OF_EDITIONS.test(ownPath(fastify, url)) ? [{}, ...anyOf(SCHEMES.drupal)] : undefined
+  }
+}
+
+function anyOf(schemes: object): SecurityRequirements {
+  return Object.keys(schemes).map((name) => ({ [name]: [] }))
 }
 
 function answersTo(path: string, kind: AuthConfig['kind'] | undefined): typeof ANSWERS {

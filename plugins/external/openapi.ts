@@ -51,6 +51,7 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   /** The host's schemas are not among them. */
   const hostSchemas = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
+  const idPrefix = fastify.basePath.replace(/^\W+/, '').replace(/\W+|$/g, '_').replace(/^_$/, '')
   let documentation: Promise<FastifyInstance> | undefined
   const hasPages = isInstalled(UI)
   if (!hasPages) {
@@ -62,15 +63,19 @@ async function openapi(fastify: FastifyInstance, { config: { contentModel } }: {
   fastify.addHook('onRegister', (scope) => {
     scopes.push(scope)
   })
-  fastify.addHook('onRoute', ({ method, url, schema }) => {
-    if (method !== 'HEAD' && !schema?.hide) {
-      routes.push({
-        method,
-        url: ownPath(fastify, url),
-        ...(schema && { schema }),
-        handler: answerNotFound
-      })
-    }
+  fastify.addHook('onRoute', (route) => {
+    const { method, url, schema } = route
+    if (method === 'HEAD' || schema?.hide) return
+    const security = fastify.security?.of(route)
+    routes.push({
+      method,
+      url: ownPath(fastify, url),
+      schema: { ...schema, ...(security && { security }) },
+      handler: answerNotFound
+    })
+    // A host's document shows these operations beside its own, and those of another prefix.
+    const operationId = schema?.operationId
+    if (operationId) route.schema = { ...schema, operationId: `${idPrefix}${operationId}` }
   })
 
   async function show({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
@@ -125,7 +130,7 @@ interface Described {
 }
 
 async function documentationOf(
-  { securitySchemes, basePath }: FastifyInstance,
+  { security, basePath }: FastifyInstance,
   { schemas, routes, withNames, hasPages }: Described
 ): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
@@ -150,7 +155,7 @@ async function documentationOf(
       ],
       // For operations that have no security of their own: anybody may call them.
       security: [],
-      ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
+      ...(security && { components: { securitySchemes: security.schemes as never } })
     },
     transformObject: (documented) =>
       withNames(

@@ -9,7 +9,9 @@ import { createGzip, gunzipSync } from 'node:zlib'
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
+import swagger from '@fastify/swagger'
 import underPressure from '@fastify/under-pressure'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { app, readConfig, SettingsError } from '../../app.ts'
@@ -216,7 +218,9 @@ t.test('the desk asks only for what is below the prefix', async (t) => {
 })
 
 t.test('callers are known below a prefix as anywhere, and a token in a query is not logged', async (t) => {
-  const { host, logged } = hostOf(t)
+  const { host, logged } = hostOf(t, {
+    childLoggerFactory: (logger, bindings, options) => logger.child({ ...bindings, of: 'the host' }, options)
+  })
   const env = jwtEnv(t)
   await host.register(app, { config: testConfig({ ...env, ...(await stores(t)), EVENTS_HEARTBEAT_SECONDS: '1' }), prefix: '/quoin' })
   t.equal((await host.inject(`/quoin${LOCK}`)).statusCode, 401)
@@ -233,8 +237,29 @@ t.test('callers are known below a prefix as anywhere, and a token in a query is 
   t.equal(stream.status, 200)
   await stream.body!.cancel()
   const lines = logged()
-  t.ok(lines.some(({ msg, req }) => msg === 'incoming request' && req.url.startsWith('/quoin/api/')))
+  t.ok(lines.some(({ msg, of, req }) => msg === 'incoming request' && of === 'the host' && req.url.startsWith('/quoin/api/')))
   t.notMatch(JSON.stringify(lines), token)
+})
+
+t.test("a host's own OpenAPI document shows the operations of each prefix, without the credentials of Quoin's callers", async (t) => {
+  const host = Fastify({ routerOptions: { maxParamLength: 4096 } }) as unknown as FastifyInstance
+  t.teardown(() => host.close())
+  await host.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'Host', version: '1' } } })
+  host.get('/own', { schema: { operationId: 'checkLiveness' } }, async () => ({}))
+  await host.register(app, { config: testConfig(), prefix: '/quoin' })
+  await host.register(app, { config: testConfig(jwtEnv(t)), prefix: '/second/quoin' })
+  await host.ready()
+
+  const document = host.swagger() as any
+  t.match(await new Validator().validate(structuredClone(document)), { valid: true })
+  const operations: any[] = Object.values(document.paths).flatMap((path) => Object.values(path as object))
+  const ids = operations.map(({ operationId }) => operationId)
+  t.equal(new Set(ids).size, ids.length)
+  for (const id of ['checkLiveness', 'quoin_checkLiveness', 'second_quoin_checkLiveness']) t.ok(ids.includes(id), id)
+  t.notOk(operations.some(({ security }) => security))
+  const own = (await host.inject('/second/quoin/docs/json')).json()
+  t.match(own.paths['/health/live'].get, { operationId: 'checkLiveness' })
+  t.match(own.paths['/api/collection'].post, { security: [{ bearer: [] }] })
 })
 
 t.test('two of them live in one process, each with its own callers, streams and settings', async (t) => {
