@@ -22,7 +22,8 @@ const verbs: Record<
     run: async () => (await import('./packages/setup/doctor.ts')).doctor()
   },
   model: {
-    summary: 'asks the CMS for its content model and writes it (--entity-type=<name>, --force)',
+    summary:
+      'asks the CMS for its content model and writes it (--entity-type=<name>, --bundles=<name>,<name>, --force)',
     run: async (args) => (await import('./packages/setup/model.ts')).model(args),
     takesArguments: true
   },

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { readCmsConfig, SettingsError } from '../../config/env.ts'
 import { describeCandidate, writeModel } from './write-model.ts'
+import type { BundleProposal } from './survey/bundles.ts'
 import type { Candidate } from './survey/candidates.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import { createHttp } from '../../lib/http/client.ts'
@@ -15,30 +16,40 @@ interface Options {
   /** Writes over a file that is there. */
   force: boolean
   entityType?: string
+  bundles?: string[]
 }
 
 const OPTIONS = {
   force: { type: 'boolean', default: false },
-  'entity-type': { type: 'string' }
+  'entity-type': { type: 'string' },
+  bundles: { type: 'string' }
 } as const
 
 /** What of the arguments is right, in words for a person where something is not. */
 function optionsIn(args: string[]): Options | string {
   try {
     const {
-      values: { force, 'entity-type': entityType }
+      values: { force, 'entity-type': entityType, bundles = '' }
     } = parseArgs({ args, options: OPTIONS })
-    return { force, ...(entityType && { entityType }) }
+    const names = namesIn(bundles)
+    return {
+      force,
+      ...(entityType && { entityType }),
+      ...(names.length > 0 && { bundles: names })
+    }
   } catch (error) {
-    return `${(error as Error).message}\nThere are --entity-type=<name> and --force, which writes over a file that is there.`
+    return `${(error as Error).message}\nThere are --entity-type=<name>, --bundles=<name>,<name> and --force, which writes over a file that is there.`
   }
 }
+
+/** Names between commas or spaces. */
+const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
 
 /**
  * Asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL
  * names.
  */
-async function* learn({ force, entityType }: Options): AsyncGenerator<Diagnosis> {
+async function* learn({ force, entityType, bundles }: Options): AsyncGenerator<Diagnosis> {
   const {
     cms: { auth, jsonapiPath, ...at },
     modelFile = 'content-model.json'
@@ -65,6 +76,8 @@ async function* learn({ force, entityType }: Options): AsyncGenerator<Diagnosis>
       ...(account && { account }),
       ...(entityType !== undefined && { entityType }),
       choose,
+      ...(bundles && { bundles }),
+      chooseBundles,
       schema: schema.startsWith('.') ? schema : `./${schema}`,
       write(text) {
         writeFileSync(modelFile, text, { flag: force ? 'w' : 'wx' })
@@ -88,18 +101,37 @@ async function* learn({ force, entityType }: Options): AsyncGenerator<Diagnosis>
 
 /** Asks at a terminal which of several entity types it is. */
 async function choose(candidates: Candidate[]): Promise<string | undefined> {
+  const list = candidates
+    .map((candidate, index) => `  ${index + 1}  ${describeCandidate(candidate)}`)
+    .join('\n')
+  const answer = await question(`Which of these are the editions?\n${list}\nNumber or name: `)
+  return candidates.find(
+    ({ entityType }, index) => answer === entityType || answer === String(index + 1)
+  )?.entityType
+}
+
+/** Asks at a terminal which bundles are editions; an empty answer takes those proposed. */
+async function chooseBundles({
+  bundles,
+  editions,
+  why
+}: BundleProposal): Promise<string[] | undefined> {
+  const list = bundles.map((bundle, index) => `  ${index + 1}  ${bundle}`).join('\n')
+  const proposed = editions.length > 0 ? ` [${editions.join(', ')}: ${why}]` : ` (${why})`
+  const answer = await question(
+    `Which of these bundles are editions, and not articles?\n${list}\nNumbers or names${proposed}: `
+  )
+  if (answer === undefined) return undefined
+  const names = namesIn(answer).map((name) => bundles[Number(name) - 1] ?? name)
+  return names.length > 0 ? names : editions
+}
+
+/** The answer to a question at a terminal; undefined elsewhere. */
+async function question(text: string): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const list = candidates
-      .map((candidate, index) => `  ${index + 1}  ${describeCandidate(candidate)}`)
-      .join('\n')
-    const answer = (
-      await terminal.question(`Which of these are the editions?\n${list}\nNumber or name: `)
-    ).trim()
-    return candidates.find(
-      ({ entityType }, index) => answer === entityType || answer === String(index + 1)
-    )?.entityType
+    return (await terminal.question(text)).trim()
   } finally {
     terminal.close()
   }

@@ -3,7 +3,8 @@ import { candidatesIn, type Candidate } from './survey/candidates.ts'
 import { modelText } from './survey/file.ts'
 import type { Member } from './survey/member.ts'
 import { USUAL_LANGUAGES } from './survey/places.ts'
-import { collectionsOf, surveySite } from './survey/survey.ts'
+import { proposeBundles, type BundleProposal } from './survey/bundles.ts'
+import { collectionsOf, surveySite, type BundleChoice } from './survey/survey.ts'
 import { Failure } from '../../lib/errors.ts'
 import { ok, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import type { Http } from '../../lib/http/client.ts'
@@ -25,6 +26,10 @@ export interface ModelToWrite {
   entityType?: string
   /** Asks a person which of several candidates it is; undefined where nobody can be asked. */
   choose: (candidates: Candidate[]) => Promise<string | undefined>
+  /** The bundles that are editions, if they were named. */
+  bundles?: string[]
+  /** Asks a person which bundles are editions; undefined where nobody can be asked. */
+  chooseBundles: (proposal: BundleProposal) => Promise<string[] | undefined>
   /** Where the file's JSON Schema is, relative to the file. */
   schema: string
   /** Writes the file. */
@@ -42,6 +47,8 @@ export async function* writeModel({
   account,
   entityType,
   choose,
+  bundles,
+  chooseBundles,
   schema,
   write
 }: ModelToWrite): AsyncGenerator<Diagnosis> {
@@ -62,7 +69,15 @@ export async function* writeModel({
     const collections = await collectionsOf(ask)
     const typeName = yield* editionType(ask, collections, entityType, choose)
     if (typeName === undefined) return
-    const { members, editions } = await surveySite(ask, typeName, collections, USUAL_LANGUAGES)
+    const choice = yield* editionBundles(ask, typeName, collections, { bundles, chooseBundles })
+    if (choice === 'unknown') return
+    const { members, editions } = await surveySite(
+      ask,
+      typeName,
+      collections,
+      USUAL_LANGUAGES,
+      choice
+    )
     const hiddenNote =
       editions.hidden > 0
         ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}`
@@ -119,6 +134,48 @@ async function* editionType(
     'name it: --entity-type=<name>'
   )
   return undefined
+}
+
+/**
+ * The bundles that are editions: those that were named, or that somebody chooses, or else that look
+ * like it; undefined where each bundle is one.
+ */
+async function* editionBundles(
+  ask: Ask,
+  entityType: string,
+  collections: Parameters<typeof candidatesIn>[1],
+  {
+    bundles,
+    chooseBundles
+  }: { bundles: string[] | undefined } & Pick<ModelToWrite, 'chooseBundles'>
+): AsyncGenerator<Diagnosis, BundleChoice | 'unknown' | undefined> {
+  const names = collections
+    .filter((collection) => collection.entityType === entityType)
+    .map(({ bundle }) => bundle)
+  const proposal = bundles ? undefined : await proposeBundles(ask, entityType, collections)
+  if (!bundles && !proposal) return undefined
+  const named = bundles ?? (await chooseBundles(proposal!))
+  const unknown = named?.filter((name) => !names.includes(name)) ?? []
+  if (unknown.length > 0) {
+    yield wrong(`bundles: ${entityType} has no ${unknown.join(', ')}`, `it has ${names.join(', ')}`)
+    return 'unknown'
+  }
+  if (named && named.length > 0) {
+    return { bundles: named, certainty: 'shown', why: 'whoever wrote this file named them' }
+  }
+  const { editions, why } = proposal!
+  if (editions.length === 0) {
+    yield wrong(
+      `bundles: of ${names.join(', ')} any may be editions or articles, as ${why}`,
+      'name those that are editions: --bundles=<name>,<name>'
+    )
+    return 'unknown'
+  }
+  return {
+    bundles: editions,
+    certainty: 'guessed',
+    why: `${why}; --bundles=<name>,<name> names others`
+  }
 }
 
 /** A candidate, for a person who chooses. */

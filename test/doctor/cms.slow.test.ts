@@ -343,7 +343,7 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [
       { fields: { articles: ['field_stories'] } },
       ['fields.articles'],
-      [/^- {4}fields.articles: the content model lacks field_articles: not certain: it is the one field that holds any number of nodes$/]
+      [/^- {4}fields.articles: the content model lacks field_articles: not certain: it is the one field that holds any number of articles$/]
     ],
     [
       { references: { ...model.references, field_section: 'node' } },
@@ -353,7 +353,7 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [
       { bundles: { daily: 'D', weekly: 'W' } },
       ['bundles'],
-      [/^! {4}bundles: the site does not have weekly \(publisher_container_type has their labels\): correct bundles/]
+      [/^! {4}bundles: the site does not have weekly \(the entry point of JSON:API has the others\): correct bundles/]
     ],
     [
       { languages: { en: '', de: 'de' } },

@@ -150,10 +150,12 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   t.equal(read('named.json').entityType, 'publisher_container')
   t.match(await run(t, 'model', named, cwd, ['--force', '--entity-type=issue']), { code: 1 })
   t.equal(read('named.json').entityType, 'publisher_container', 'what is there stays where none can be written')
+  t.match(await run(t, 'model', named, cwd, ['--force', '--bundles=special,']), { code: 0 })
+  t.strictSame(Object.keys(read('named.json').bundles), ['special'])
 
   t.match(await run(t, 'model', {}, cwd, ['--force']), { code: 1, stderr: /CMS_URL is missing/ })
   t.match(await run(t, 'model', { ...env, CMS_PASSWORD: '' }, cwd, ['--force']), { code: 1, stderr: /CMS_PASSWORD is missing/ })
-  t.match(await run(t, 'model', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name> and --force/ })
+  t.match(await run(t, 'model', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name>, --bundles=<name>,<name> and --force/ })
   const { lines } = await run(
     t,
     'doctor',

@@ -32,6 +32,7 @@ async function write(
     password = user,
     timeoutMs = 10_000,
     choose = async () => undefined,
+    chooseBundles = async () => undefined,
     ...options
   }: Partial<ModelToWrite> & { url: string; user?: string; password?: string; timeoutMs?: number }
 ): Promise<Outcome> {
@@ -46,6 +47,7 @@ async function write(
       ...at,
       url,
       choose,
+      chooseBundles,
       schema: './content-model.schema.json',
       write: (text) => {
         file = JSON.parse(text)
@@ -303,6 +305,42 @@ t.test('the entity type is the one that was named, the one there is, or the one 
     lines: [/^ok/, /^-/, /^! {4}entity type: JSON:API shows no content that could be editions/]
   })
   t.equal(describeCandidate({ entityType: 'dossier', bundles: ['dossier'], seen: 0, holdsNodes: false }), 'dossier')
+})
+
+t.test('bundles are those that were named or chosen, or else those that look like editions', async (t) => {
+  const url = await open(t)
+  const ofNodes = { url, user: 'editor', entityType: 'node' }
+  const unknown = await write(t, ofNodes)
+  t.strictSame([unknown.isRight, unknown.file], [false, undefined])
+  t.match(unknown.lines.at(-1), /^! {4}bundles: of article, page any may be editions or articles, as no node that can be seen/)
+  const named = await write(t, { ...ofNodes, bundles: ['page'] })
+  t.match(named, { isRight: true, file: { bundles: { page: /./ }, $comment: /./ } })
+  t.notMatch(named.file.$comment.join(), 'bundles: GUESSED')
+  const chosen = await write(t, { ...ofNodes, chooseBundles: async ({ bundles }) => bundles.slice(0, 1) })
+  t.match(Object.keys(chosen.file.bundles), ['article'])
+  const wrongName = await write(t, { ...ofNodes, bundles: ['page', 'issue'] })
+  t.equal(wrongName.lines.at(-1), '!    bundles: node has no issue: it has article, page')
+  const referring = await odd(t, url, /^\/jsonapi\/node\/page/, (_request, response) =>
+    jsonapi(response, 200, {
+      jsonapi: { version: '1.0' },
+      data: [
+        {
+          type: 'node--page',
+          id: 'e8b7a0c4-0000-4000-8000-000000000001',
+          attributes: { drupal_internal__nid: 9, drupal_internal__vid: 10, title: 'A page' },
+          relationships: { field_articles: { data: [{ type: 'node--article', id: 'x', meta: { drupal_internal__target_id: 1 } }] } }
+        }
+      ]
+    })
+  )
+  const guess = await write(t, { ...ofNodes, url: referring })
+  t.match(guess, { isRight: true, file: { bundles: { page: /./ }, fields: { articles: ['field_articles'] } } })
+  t.match(
+    guess.file.$comment.join('\n'),
+    /bundles: GUESSED: they hold field_articles; article are what field_articles refers to; --bundles=/
+  )
+  const declined = await write(t, { ...ofNodes, chooseBundles: async () => [] })
+  t.strictSame([declined.isRight, declined.file], [false, undefined])
 })
 
 t.test('a site that cannot be asked is one line that says what to do, and no file is written', async (t) => {

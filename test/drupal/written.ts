@@ -31,6 +31,7 @@ export async function writtenModel(site: { url: string; jsonapiPath: string }, u
       account: basicAccount({ http, jsonapiPath }, user, user),
       ...(entityType !== undefined && { entityType }),
       choose: async () => undefined,
+      chooseBundles: async () => undefined,
       schema: './content-model.schema.json',
       write: (text) => writeFileSync(file, text)
     }),

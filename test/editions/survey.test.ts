@@ -2,6 +2,7 @@ import t from 'tap'
 import { contentModel } from '#lib/editions/model.ts'
 import type { Collection } from '#lib/editions/site/catalog.ts'
 import { createAsk, type Ask, type RowList, type Plain } from '../../packages/setup/survey/ask.ts'
+import { proposeBundles } from '../../packages/setup/survey/bundles.ts'
 import { candidatesIn } from '../../packages/setup/survey/candidates.ts'
 import { modelText } from '../../packages/setup/survey/file.ts'
 import type { Member } from '../../packages/setup/survey/member.ts'
@@ -378,7 +379,7 @@ t.test('the edition type is a list, or a field of a few values that is called so
     ['hidden', undefined, /^the permission 'administer issue fields' would show them; Quoin goes by/]
   ])
   t.match(await type({ field_mood: 'good' }), [
-    ['guessed', null, /^field_mood hold/],
+    ['guessed', null, /\(field_mood\) is called like a type$/],
     ['hidden', undefined, 'the bundles are the types']
   ])
   t.match(await type({}), [['guessed', null, /^no field is a list of texts/], ['hidden']])
@@ -996,6 +997,103 @@ t.test("candidates are the content that is neither configuration nor core's own"
   t.strictSame(await candidatesIn(site({ lists: { '/x/x': { rows: [{ type: 'x--x', id: 'x' }] } } }), [collection('x')]), [
     { entityType: 'x', bundles: ['x'], seen: 1, holdsNodes: false }
   ])
+})
+
+/** A node, with references to nodes by bundle. */
+const node = (
+  bundle: string,
+  id: number,
+  relationships: Record<string, string[]> = {},
+  attributes: Record<string, unknown> = {}
+): Resource => ({
+  type: `node--${bundle}`,
+  id: `uuid-${id}`,
+  attributes,
+  relationships: Object.fromEntries(
+    Object.entries(relationships).map(([name, targets]) => [
+      name,
+      { data: targets.map((target, index) => reference(target.includes('--') ? target : `node--${target}`, id * 100 + index)) }
+    ])
+  ) as NonNullable<Resource['relationships']>
+})
+const nodeTypes = ['article', 'extra', 'issue', 'page', 'special'].map((bundle) => collection('node', bundle))
+const nodesOf = (rows: Resource[]): Place => ({
+  lists: Object.fromEntries(nodeTypes.map(({ path, resourceType }) => [path, { rows: rows.filter(({ type }) => type === resourceType) }]))
+})
+
+t.test('editions among nodes are those that hold the fullest field of articles, or their key', async (t) => {
+  const propose = (rows: Resource[], collections = nodeTypes) => proposeBundles(site(nodesOf(rows)), 'node', collections)
+  const stories = { field_stories: ['article', 'page', 'article'] }
+  t.match(
+    await propose([
+      node('issue', 1, { field_also: ['extra'], ...stories }, { field_number: 'a' }),
+      node('issue', 2, {}, { field_number: 'b' }),
+      node('extra', 3, { field_also: ['issue'], ...stories }, { field_number: 'c' }),
+      node('special', 4, {}, { field_number: 'd' }),
+      node('article', 5, { field_related: ['article', 'article', 'article', 'article'] }, { field_number: 'e' }),
+      node('page', 6, { field_teasers: ['article'] })
+    ]),
+    {
+      bundles: ['article', 'extra', 'issue', 'page', 'special'],
+      editions: ['extra', 'issue', 'special'],
+      why: 'they hold field_stories, field_number; article, page are what field_stories refers to'
+    },
+    'neither those that refer to each other nor those referred to, whatever they are called'
+  )
+  t.match(
+    await propose([
+      node('issue', 1, { field_content: ['article', 'article'] }),
+      node('article', 2, { field_content: ['article'] }),
+      node('special', 3, { field_content: [] })
+    ]),
+    { editions: ['issue', 'special'] },
+    'a field that articles share'
+  )
+  t.match(await propose([node('article', 1, { field_related: ['article'] }), node('issue', 2)]), {
+    editions: [],
+    why: 'no node that can be seen refers to any number of another bundle'
+  })
+  t.equal(await propose([], [collection('node', 'article')]), undefined, 'one bundle is that of editions')
+  const ofIssues = (rows: Resource[]) =>
+    proposeBundles(site({ lists: { '/issue/daily': { rows } } }), 'issue', [collection('issue', 'daily'), collection('issue', 'story')])
+  const holding = (type: string) => [issue(1, { relationships: { stories: { data: [reference(type, 2)] } } })]
+  t.match(await ofIssues(holding('issue--story')), { editions: ['daily'] }, 'another entity type that holds its articles')
+  t.equal(await ofIssues(holding('node--article')), undefined)
+  t.equal(await ofIssues(holding('user--user')), undefined)
+})
+
+t.test('of the fields of editions among nodes, those with articles are told from those with editions', async (t) => {
+  const rows = [
+    node('issue', 1, { field_also: ['issue', 'extra'], field_front: ['article'], field_stories: ['article', 'page'], field_next: [] }),
+    node('issue', 2, { field_also: ['issue'], field_front: ['article'], field_stories: ['article', 'issue', 'page'], field_next: [] })
+  ]
+  const { members } = await surveySite(
+    site({ ...nodesOf(rows), sorts: ['field_next.drupal_internal__nid'] }),
+    'node',
+    [...nodeTypes, collection('user')],
+    [],
+    { bundles: ['issue', 'extra'], certainty: 'guessed', why: 'they look like it' }
+  )
+  t.match(
+    members.filter(({ name }) => ['fields.articles', 'bundles', 'lists'].includes(name)),
+    [
+      { value: ['field_stories', 'field_front'], why: /the fullest first/ },
+      { name: 'fields.articles', certainty: 'hidden', why: /^field_next may hold articles or editions; an edition with a value/ },
+      { name: 'lists', value: { article: {}, page: {} } },
+      { name: 'lists', certainty: 'hidden' },
+      { name: 'bundles', value: { issue: 'issue', extra: 'extra' }, certainty: 'guessed', why: 'they look like it' }
+    ]
+  )
+})
+
+t.test('nodes are candidates beside an entity type that holds nothing', async (t) => {
+  const lists = { ...nodesOf([node('issue', 1, { field_stories: ['article'] })]).lists, '/poll/poll': { rows: [] } }
+  t.match(await candidatesIn(site({ lists }), [...nodeTypes, collection('media', 'image'), collection('poll', 'simple')]), [
+    { entityType: 'poll' },
+    { entityType: 'node', holdsNodes: true }
+  ])
+  t.match(await candidatesIn(site({}), [collection('media', 'image'), collection('node', 'article')]), [{ entityType: 'node' }])
+  t.match(await candidatesIn(site({}), [collection('media', 'image')]), [{ entityType: 'media' }])
 })
 
 t.test('renamed resource types are told by their paths', async (t) => {

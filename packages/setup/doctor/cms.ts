@@ -1,6 +1,7 @@
 import { createCatalog, type Collection } from '../../../lib/editions/site/catalog.ts'
 import type { ContentModel } from '../../../lib/editions/model.ts'
 import { createAsk } from '../survey/ask.ts'
+import { proposeBundles, type BundleProposal } from '../survey/bundles.ts'
 import { collectionsOf, surveySite } from '../survey/survey.ts'
 import { refusal } from '../../../lib/editions/translate/failures.ts'
 import { Failure } from '../../../lib/errors.ts'
@@ -69,12 +70,20 @@ export async function* checkCms({
     yield* checkEditions(visitor, collections, model)
     yield* checkLists(visitor, model, new URL(url).origin)
     const ask = createAsk({ http, jsonapiPath, ...login })
+    const all = await collectionsOf(ask)
+    const { bundles } = model
+    if (!bundles) yield* unnamedBundles(await proposeBundles(ask, model.entityType, all))
     yield* checkModel(
       await surveySite(
         ask,
         model.entityType,
-        await collectionsOf(ask),
-        Object.keys(model.languages ?? {})
+        all,
+        Object.keys(model.languages ?? {}),
+        bundles && {
+          bundles: Object.keys(bundles),
+          certainty: 'shown',
+          why: 'the entry point of JSON:API has the others'
+        }
       ),
       model
     )
@@ -83,6 +92,17 @@ export async function* checkCms({
     yield cmsAdvice(error, url)
     yield unchecked('the rest of the CMS', 'correct the above first')
   }
+}
+
+/** Where articles are of the editions' entity type, a content model that names no bundles takes them for editions. */
+function* unnamedBundles(proposal: BundleProposal | undefined): Generator<Diagnosis> {
+  if (!proposal) return
+  const { bundles, editions, why } = proposal
+  const hint = editions.length > 0 ? `; ${editions.join(', ')} look like it, as ${why}` : ''
+  yield unchecked(
+    `bundles: Quoin takes all of ${bundles.join(', ')} for editions`,
+    `name those that are editions in the content model (bundles)${hint}`
+  )
 }
 
 /**

@@ -41,7 +41,15 @@ export async function* checkEditions(
   yield shapesByBundle.length > 0
     ? await filters(visitor, collections, model)
     : unchecked('filters', 'no edition can be seen')
-  for (const { bundle, shape } of shapesByBundle) yield* fields(bundle, shape, model)
+  for (const { bundle, shape } of shapesByBundle) {
+    const others = shapesByBundle.filter((other) => other.bundle !== bundle)
+    yield* fields(
+      bundle,
+      shape,
+      model,
+      others.map(({ shape }) => shape)
+    )
+  }
   if (shapesByBundle.length > 0) {
     yield* references(
       shapesByBundle.map(({ shape }) => shape),
@@ -96,7 +104,12 @@ function omittedCount({ meta }: Document): number {
  * The fields without which Quoin cannot do its work, by the member of the content model that names
  * them.
  */
-function* fields(bundle: string, shape: Shape, model: ContentModel): Generator<Diagnosis> {
+function* fields(
+  bundle: string,
+  shape: Shape,
+  model: ContentModel,
+  others: Shape[]
+): Generator<Diagnosis> {
   const {
     keys: { id, label, published, changed },
     fields: { key, editionType }
@@ -114,9 +127,12 @@ function* fields(bundle: string, shape: Shape, model: ContentModel): Generator<D
   >
   const missingNeeds = needs.filter(([, field]) => !shape.has(field))
   for (const [member, field, orNull] of missingNeeds) {
+    const isElsewhere = others.some((other) => other.has(field))
     yield wrong(
       `fields of ${bundle}: ${field} is not there`,
-      `correct ${member} in the content model${orNull}, or let this user view the field`
+      isElsewhere
+        ? `other bundles have it: take ${bundle} out of the content model's bundles if it holds no editions, or let this user view the field, or correct ${member}${orNull}`
+        : `correct ${member} in the content model${orNull}, or let this user view the field`
     )
   }
   if (missingNeeds.length === 0) {

@@ -3,6 +3,7 @@ import { INTERNAL } from '../../../lib/editions/model.ts'
 import type { Collection } from '../../../lib/editions/site/catalog.ts'
 import type { Ask } from './ask.ts'
 import { relationsOf } from './attributes.ts'
+import { proposeBundles } from './bundles.ts'
 
 /**
  * Entity types of Drupal core and of modules that nearly every site has: what editions refer to,
@@ -75,8 +76,12 @@ export interface Candidate {
   holdsNodes: boolean
 }
 
-/** The content entity types of a site that are not Drupal core's. */
-export async function candidatesIn({ list }: Ask, collections: Collection[]): Promise<Candidate[]> {
+/**
+ * The content entity types of a site that are not Drupal core's. Nodes are one more where they hold
+ * articles and none of those does.
+ */
+export async function candidatesIn(ask: Ask, collections: Collection[]): Promise<Candidate[]> {
+  const { list } = ask
   const own = Map.groupBy(
     collections.filter(({ entityType }) => !COMMON.has(entityType)),
     ({ entityType }) => entityType
@@ -104,13 +109,22 @@ export async function candidatesIn({ list }: Ask, collections: Collection[]): Pr
     })
   )
   const all = candidates.flat()
-  if (all.length > 0) return all
-  return SECOND_BEST.flatMap((entityType) => {
-    const ofType = collections.filter((collection) => collection.entityType === entityType)
-    return ofType.length > 0
-      ? [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: 0, holdsNodes: false }]
-      : []
-  })
+  if (all.some(({ holdsNodes }) => holdsNodes)) return all
+  const nodes = await proposeBundles(ask, 'node', collections)
+  const areNodes = nodes !== undefined && nodes.editions.length > 0
+  return all.length > 0 && !areNodes ? all : [...all, ...coreCandidate(collections, areNodes)]
+}
+
+/** Nodes, else media: editions of a site that has no entity type of its own for them. */
+function coreCandidate(collections: Collection[], holdsNodes: boolean): Candidate[] {
+  const entityType = SECOND_BEST.find((type) =>
+    collections.some((collection) => collection.entityType === type)
+  )
+  if (entityType === undefined) return []
+  const bundles = collections
+    .filter((collection) => collection.entityType === entityType)
+    .map(({ bundle }) => bundle)
+  return [{ entityType, bundles, seen: 0, holdsNodes }]
 }
 
 /** Configuration has machine names for ids, and says what it depends on. */

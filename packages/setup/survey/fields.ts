@@ -29,6 +29,8 @@ export interface Storage {
 /** What a survey knows of the fields of editions. */
 export interface FieldRows {
   entityType: string
+  /** The bundles that are editions. */
+  bundles: string[]
   rows: Resource[]
   /** Fields that are keys of the entity type. */
   keys: string[]
@@ -46,9 +48,13 @@ export interface FieldRows {
   bundle: string | undefined
 }
 
-const KEY =
+/** How keys are called. */
+export const KEY =
   /(?:^|_)(?:key|code|external_id|ext_id|identifier|ident|number|no|ref|slug|sku|guid)(?:$|_)/
 const TYPE = /(?:^|_)(?:edition_type|type|kind|category|variety|class)$/
+
+/** Base fields of Drupal's own modules that hold one of a few names. */
+const CORE_CHOICES = ['moderation_state', 'content_translation_source']
 
 /** The fields by which Quoin knows an edition, its type and its articles. */
 export function fieldMembers(fields: FieldRows): Member[] {
@@ -125,7 +131,11 @@ function typeMembers(
   const lists = storages?.filter(({ type }) => type === 'list_string')
   const choices = configuredFirst(attributes)
     .filter(
-      (attribute) => !keys.includes(attribute.name) && isText(attribute) && isChoice(attribute)
+      (attribute) =>
+        !keys.includes(attribute.name) &&
+        !CORE_CHOICES.includes(attribute.name) &&
+        isText(attribute) &&
+        isChoice(attribute)
     )
     .map(({ name }) => fieldName(name, entityType, twin))
   const candidates = lists
@@ -141,7 +151,7 @@ function typeMembers(
         null,
         candidates.length === 0
           ? 'no field is a list of texts, so the bundle alone tells the type'
-          : `${candidates.join(', ')} hold one of a few values, but none is called like a type`
+          : `none of the fields with a few values (${candidates.join(', ')}) is called like a type`
       ),
       noTypes('the bundles are the types')
     ]
@@ -203,20 +213,54 @@ function contentRelations({ rows, bundle }: FieldRows): Relation[] {
   )
 }
 
+/** Whether what a field refers to are editions; undefined where no edition has a value in it. */
+function refersToEditions(
+  { targets }: Relation,
+  { entityType, bundles, entityTypeOf, bundleOf }: FieldRows
+): boolean | undefined {
+  if (targets.length === 0) return undefined
+  const editions = targets.filter(
+    ({ type }) => entityTypeOf(type) === entityType && bundles.includes(String(bundleOf(type)))
+  )
+  return editions.length * 2 > targets.length
+}
+
+/** The reference fields with articles, the fullest first: an insert that names no field takes it. */
 function articleMembers(fields: FieldRows): Member[] {
-  const many = contentRelations(fields).filter(({ many }) => many)
-  const nodes = many.filter((relation) => holds(relation, fields) === 'node')
-  const otherRelations = many.filter(
+  const many = contentRelations(fields)
+    .filter((relation) => relation.many && refersToEditions(relation, fields) !== true)
+    .toSorted((one, other) => other.targets.length - one.targets.length)
+  // An empty field for entities of the editions' own type may be for editions.
+  const open = many.filter(
+    (relation) => relation.targets.length === 0 && holds(relation, fields) === fields.entityType
+  )
+  const candidates = many.filter((relation) => !open.includes(relation))
+  const nodes = candidates.filter((relation) => holds(relation, fields) === 'node')
+  const otherRelations = candidates.filter(
     (relation) =>
       !['taxonomy_term', 'user', 'file', 'media', undefined].includes(holds(relation, fields))
   )
   const articles = nodes.length > 0 ? nodes : otherRelations
+  const openMembers =
+    open.length > 0
+      ? [
+          hidden(
+            'fields.articles',
+            `${open.map(({ name }) => name).join(', ')} may hold articles or editions; an edition with a value in it would show it`
+          )
+        ]
+      : []
   if (articles.length === 0) {
-    return [hidden('fields.articles', 'no field that can be seen holds any number of nodes')]
+    return [
+      hidden('fields.articles', 'no field that can be seen holds any number of nodes'),
+      ...openMembers
+    ]
   }
   const why =
     nodes.length > 0
-      ? `${nodes.length === 1 ? 'it is the one field that holds' : 'they are the fields that hold'} any number of nodes`
+      ? nodes.length === 1
+        ? 'it is the one field that holds any number of articles'
+        : 'they are the fields that hold any number of articles, the fullest first'
       : 'no field holds any number of nodes; this one holds any number of other entities'
   return [
     guessed(
@@ -224,6 +268,7 @@ function articleMembers(fields: FieldRows): Member[] {
       articles.map(({ name }) => name),
       why
     ),
+    ...openMembers,
     ...listMembers(nodes, fields)
   ]
 }

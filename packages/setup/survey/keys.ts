@@ -45,9 +45,17 @@ const CORE_BOOLEANS = [
   'revision_translation_affected',
   'revision_default',
   'sticky',
-  'promote'
+  'promote',
+  'content_translation_outdated'
 ]
-const CORE_TEXTS = ['langcode', 'revision_log', 'revision_log_message', 'preferred_langcode']
+const CORE_TEXTS = [
+  'langcode',
+  'revision_log',
+  'revision_log_message',
+  'preferred_langcode',
+  'moderation_state',
+  'content_translation_source'
+]
 
 const NO_BUNDLES =
   'no edition refers to a bundle, and the only one is called like the entity type, so it has none'

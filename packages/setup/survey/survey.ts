@@ -34,6 +34,13 @@ export interface Survey {
   editions: { seen: number; hidden: number; permission?: string }
 }
 
+/** Bundles that are editions, where not all of an entity type are, and from what that is known. */
+export interface BundleChoice {
+  bundles: string[]
+  certainty: 'shown' | 'guessed'
+  why: string
+}
+
 /** How many pages of configuration a survey reads: sites have some hundred fields. */
 const PAGES = 10
 
@@ -59,15 +66,18 @@ export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
  * Learns what a site shows of its content model: by its entry point, the first page of editions of
  * each bundle, the configuration that the account may see, and by trying paths. It reads only.
  * @param languages to be tried besides those that the site or its editions show
+ * @param choice the bundles that are editions; without it each one is
  */
 export async function surveySite(
   ask: Ask,
   entityType: string,
   collections: Collection[],
-  languages: string[] = []
+  languages: string[] = [],
+  choice?: BundleChoice
 ): Promise<Survey> {
   const editionCollections = collections.filter(
-    (collection) => collection.entityType === entityType
+    (collection) =>
+      collection.entityType === entityType && choice?.bundles.includes(collection.bundle) !== false
   )
   const pages = await Promise.all(editionCollections.map(({ path }) => ask.list(path)))
   const rows = pages.flatMap(({ rows }) => rows)
@@ -137,6 +147,7 @@ export async function surveySite(
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
     entityType,
+    bundles: entity.bundles,
     rows,
     keys: keys.flatMap(({ name, value }) =>
       name.startsWith('keys.') && typeof value === 'string' ? value : []
@@ -176,7 +187,8 @@ export async function surveySite(
         editionCollections,
         entityType,
         bundleEntityType === undefined ? undefined : await config(bundleEntityType),
-        bundleEntityType
+        bundleEntityType,
+        choice
       ),
       ...timestampMembers(fields, times),
       languageList,
@@ -248,7 +260,8 @@ async function bundlesMember(
   editionCollections: Collection[],
   entityType: string,
   list: RowList | undefined,
-  bundleEntityType: string | undefined
+  bundleEntityType: string | undefined,
+  choice: BundleChoice | undefined
 ): Promise<Member> {
   const names = editionCollections.map(({ bundle }) => bundle)
   const labels = new Map(
@@ -265,6 +278,11 @@ async function bundlesMember(
   const bundles = names.flatMap((name): Array<[string, string]> =>
     labels.get(name) ? [[name, labels.get(name)!]] : []
   )
+  if (choice) {
+    const value = names.map((name): [string, string] => [name, labels.get(name) || name])
+    const { certainty, why } = choice
+    return { name: 'bundles', value: Object.fromEntries(value), certainty, why }
+  }
   if (bundles.length === names.length && names.length > 0) {
     return shown(
       'bundles',

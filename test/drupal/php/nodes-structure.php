@@ -33,7 +33,7 @@ $config->getEditable('language.negotiation')->set('url.prefixes', ['nl' => '', '
 $config->getEditable('system.date')->set('timezone.default', 'Europe/Brussels')->save();
 $config->getEditable('jsonapi.settings')->set('read_only', FALSE)->save();
 \Drupal::languageManager()->reset();
-\Drupal::service('module_installer')->install(['media', 'workflows', 'content_moderation', 'content_translation', 'planner']);
+\Drupal::service('module_installer')->install(['media', 'workflows', 'content_moderation', 'content_translation', 'field_ui', 'planner']);
 \Drupal::service('module_installer')->uninstall(['dblog']);
 
 foreach (['basic_html' => 'Basic HTML', 'full_html' => 'Full HTML'] as $id => $label) {
