@@ -13,8 +13,10 @@ const verbs: Record<
     run: async () => (await import('./server.ts')).start()
   },
   dev: {
-    summary: 'the same, with a lock store and a sample CMS of its own where the settings name none',
-    run: () => import('./dev/start.ts')
+    summary:
+      'the same, with a lock store and a sample CMS of its own where the settings name none (--fresh forgets what they keep)',
+    run: async (args) => (await import('./dev/start.ts')).dev(args),
+    takesArguments: true
   },
   doctor: {
     summary:

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -16,11 +17,15 @@ export interface EmbeddedEngine {
  * Starts a DynamoDB-compatible engine inside this process, on a free port of 127.0.0.1. Tables have
  * to be made (lib/table/definition.ts) and are there again at the next start.
  * @param dataDir where its files are kept; without it they are in memory
+ * @param isFresh whether it forgets what an earlier life left there
  * @throws {Error} with one sentence for the user, before anything listens, when another process
  *   uses `dataDir`
  */
-export async function startDynamodb(dataDir?: string): Promise<EmbeddedEngine> {
+export async function startDynamodb(dataDir?: string, isFresh = false): Promise<EmbeddedEngine> {
   const guard = dataDir === undefined ? undefined : await claim(dataDir)
+  if (dataDir !== undefined && isFresh) {
+    await rm(join(dataDir, 'dynamodb'), { recursive: true, force: true })
+  }
   const server = dynalite({
     createTableMs: 0,
     ...(dataDir !== undefined && { path: join(dataDir, 'dynamodb') })

@@ -4,7 +4,8 @@ import { inGroup, setting } from '../config/setting.ts'
 /** The settings that `npm run dev` alone has. */
 export const DevEnvironment = inGroup('npm run dev', {
   DATA_DIR: setting(Type.String({ default: '.data' }), {
-    description: 'Where `npm run dev` keeps the files of the embedded engine.',
+    description:
+      'Where `npm run dev` keeps the locks of the embedded engine and the editions of the sample CMS.',
     allowed: 'the path of a directory, which need not exist'
   })
 })

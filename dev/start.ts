@@ -1,13 +1,18 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { readConfig, SettingsError } from '../config/env.ts'
 import { createStore } from '../lib/table/client.ts'
 import { createTable } from '../lib/table/definition.ts'
 import { docsStart } from '../plugins/external/openapi.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
+import type { Kept } from '../packages/drupal-stand-in/store.ts'
 import { commands } from './commands.ts'
 import { newspaper } from './content.ts'
 import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
+import { keepSite } from './kept-site.ts'
 
 /**
  * Who installs Quoin as a package gets no engine: production needs none, and it is built for the
@@ -17,10 +22,10 @@ const MISSING_ENGINE =
   'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
 
 /** Starts the embedded engine. @throws {SettingsError} where it cannot be had */
-async function startEngine(dataDir: string): Promise<EmbeddedEngine> {
+async function startEngine(dataDir: string, isFresh: boolean): Promise<EmbeddedEngine> {
   try {
     const { startDynamodb } = await import('./dynamodb.ts')
-    return await startDynamodb(dataDir)
+    return await startDynamodb(dataDir, isFresh)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
@@ -28,11 +33,34 @@ async function startEngine(dataDir: string): Promise<EmbeddedEngine> {
   }
 }
 
+/** @throws {SettingsError} where the arguments are not understood */
+function freshIn(args: string[]): boolean {
+  try {
+    return parseArgs({ args, options: { fresh: { type: 'boolean', default: false } } }).values.fresh
+  } catch (error) {
+    throw new SettingsError([
+      `${(error as Error).message}\nThere is --fresh, which forgets the locks and editions of an earlier life.`
+    ])
+  }
+}
+
+/** What the sample CMS keeps. @throws {SettingsError} where its file cannot be read */
+function openSite(dataDir: string, isFresh: boolean): Kept {
+  const file = join(dataDir, 'cms.ndjson')
+  if (isFresh) rmSync(file, { force: true })
+  try {
+    return keepSite(file)
+  } catch (error) {
+    throw new SettingsError([(error as Error).message], { cause: error })
+  }
+}
+
 /**
  * `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name
- * others.
+ * others. Both keep what they have in DATA_DIR; `--fresh` forgets it first.
  */
-async function start(): Promise<void> {
+async function start(args: string[]): Promise<void> {
+  const isFresh = freshIn(args)
   const env: Record<string, string | undefined> = {
     ...process.env,
     ENVIRONMENT: process.env.ENVIRONMENT || 'local',
@@ -41,10 +69,13 @@ async function start(): Promise<void> {
     LOCK_LEASE_SECONDS: process.env.LOCK_LEASE_SECONDS || '120'
   }
   const embeddedParts: string[] = []
+  /** Where the lock store keeps its files, and so the sample CMS; none where the store is another. */
+  const dataDir = env.DYNAMODB_ENDPOINT
+    ? undefined
+    : env.DATA_DIR || DevEnvironment.DATA_DIR.default!
 
-  if (!env.DYNAMODB_ENDPOINT) {
-    const dataDir = env.DATA_DIR || DevEnvironment.DATA_DIR.default!
-    const engine = await startEngine(dataDir)
+  if (dataDir !== undefined) {
+    const engine = await startEngine(dataDir, isFresh)
     env.DYNAMODB_ENDPOINT = engine.endpoint
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
     delete process.env.AWS_PROFILE
@@ -53,7 +84,8 @@ async function start(): Promise<void> {
   }
   const sample = env.CMS_URL ? undefined : newspaper()
   if (sample) {
-    env.CMS_URL = await createCms({ content: sample }).listen()
+    const kept = dataDir === undefined ? undefined : openSite(dataDir, isFresh)
+    env.CMS_URL = await createCms({ content: sample, ...(kept && { kept }) }).listen()
     Object.assign(env, {
       CMS_JSONAPI_PATH: '/jsonapi',
       CMS_AUTH: 'basic',
@@ -61,7 +93,7 @@ async function start(): Promise<void> {
       CMS_PASSWORD: 'editor'
     })
     embeddedParts.push(
-      `editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`
+      `editions in a sample CMS at ${env.CMS_URL} (in ${dataDir === undefined ? 'memory' : `${dataDir}/`}; user editor, password editor)`
     )
   }
 
@@ -93,9 +125,17 @@ async function start(): Promise<void> {
   )
 }
 
-try {
-  loadEnvFile()
-  await start()
-} catch (error) {
-  giveUp(error)
+/**
+ * `quoin dev`: starts it, and ends the process where it cannot.
+ * @param args what stands behind the verb
+ */
+export async function dev(args: string[]): Promise<void> {
+  try {
+    loadEnvFile()
+    await start(args)
+  } catch (error) {
+    giveUp(error)
+  }
 }
+
+if (import.meta.main ?? process.argv[1] === import.meta.filename) await dev(process.argv.slice(2))

@@ -12,7 +12,7 @@ import { answerRest } from './rest.ts'
 import { findRoute } from './routes.ts'
 import { answerSession } from './session.ts'
 import type { SiteSwitches, Site } from './site.ts'
-import { createStore, type Seed } from './store.ts'
+import { createStore, type Kept, type Seed } from './store.ts'
 
 export type { SiteSwitches as Settings } from './site.ts'
 export type { Seed } from './store.ts'
@@ -48,6 +48,8 @@ export interface CmsOptions extends Partial<SiteSwitches> {
   /** Where the site lives on its host, such as `/cms`. */
   basePath?: string
   onRequest?: (answered: RequestLine) => void
+  /** What the site keeps beyond its life; without it a site forgets all that is changed. */
+  kept?: Kept
 }
 
 export interface Cms {
@@ -96,6 +98,7 @@ export function createCms({
   now = Date.now,
   basePath = '',
   onRequest = () => {},
+  kept,
   ...switches
 }: CmsOptions): Cms {
   const settings: SiteSwitches = {
@@ -115,7 +118,7 @@ export function createCms({
     timeZone: content.timeZone,
     origin: () => host + basePath,
     settings,
-    store: createStore(content.entities),
+    store: createStore(content.entities, kept),
     cache: createCache(settings),
     now
   }

@@ -33,6 +33,16 @@ export interface Seed {
   config?: Record<string, unknown>
 }
 
+/** What a save or a deletion left behind: plain JSON. */
+export type Change =
+  { saved: Entity; removed?: never } | { removed: { entityType: string; uuid: string } }
+
+/** The changes of an earlier life of the site, and where those of this one go. */
+export interface Kept {
+  changes: Change[]
+  keep: (change: Change) => void
+}
+
 export interface Store {
   all: (entityType: string, bundle?: string) => Entity[]
   byUuid: (entityType: string, uuid: string) => Entity | undefined
@@ -142,8 +152,10 @@ function entityOf(seed: Seed): Entity {
   return entity
 }
 
+const NOTHING_KEPT: Kept = { changes: [], keep: () => {} }
+
 /** The entities of the site by uuid, by id and by revision; ids and revisions only ever grow. */
-export function createStore(seeds: Seed[]): Store {
+export function createStore(seeds: Seed[], { changes, keep }: Kept = NOTHING_KEPT): Store {
   const types = new Map<string, Map<string, Entity>>()
   const ids = new Map<string, string>()
   const revisions = new Map<string, Map<number, Entity>>()
@@ -167,7 +179,25 @@ export function createStore(seeds: Seed[]): Store {
     return entity
   }
 
+  const save = (entity: Entity) => {
+    keep({ saved: entity })
+    return put(entity)
+  }
+
+  const drop = ({ entityType, uuid }: Pick<Entity, 'entityType' | 'uuid'>) => {
+    const id = table(entityType).get(uuid)?.id
+    ids.delete(`${entityType} ${id}`)
+    table(entityType).delete(uuid)
+    for (const [number, one] of revisions.get(entityType) ?? []) {
+      if (one.uuid === uuid) revisions.get(entityType)!.delete(number)
+    }
+  }
+
   for (const seed of seeds) put(entityOf(seed))
+  for (const change of changes) {
+    if (change.removed) drop(change.removed)
+    else put(change.saved)
+  }
 
   return {
     all: (entityType, bundle) =>
@@ -179,18 +209,15 @@ export function createStore(seeds: Seed[]): Store {
     revision: (entityType, revision) => revisions.get(entityType)?.get(revision),
     insert: (entity) => {
       const last = lastIds.get(entity.entityType) ?? { id: 0, revision: 0 }
-      return put({ ...entity, id: last.id + 1, revision: last.revision + 1 })
+      return save({ ...entity, id: last.id + 1, revision: last.revision + 1 })
     },
     update: (entity, newRevision) => {
       const revision = newRevision ? lastIds.get(entity.entityType)!.revision + 1 : entity.revision
-      return put({ ...entity, revision })
+      return save({ ...entity, revision })
     },
-    remove: (entity) => {
-      ids.delete(`${entity.entityType} ${entity.id}`)
-      table(entity.entityType).delete(entity.uuid)
-      for (const [number, one] of revisions.get(entity.entityType) ?? []) {
-        if (one.uuid === entity.uuid) revisions.get(entity.entityType)!.delete(number)
-      }
+    remove: ({ entityType, uuid }) => {
+      keep({ removed: { entityType, uuid } })
+      drop({ entityType, uuid })
     }
   }
 }

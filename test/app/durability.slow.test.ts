@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { DEV, emptyDirectory, runNode } from './fixtures/processes.ts'
@@ -58,3 +60,46 @@ async function send(url: string, body: object): Promise<{ success: boolean }> {
   const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   return (await reply.json()) as { success: boolean }
 }
+
+t.test('the sample CMS has the editions that its locks are about in its next life, unless it begins anew', async (t) => {
+  const env = { PORT: '0', DATA_DIR: join(emptyDirectory(t), 'data') }
+  const file = join(env.DATA_DIR, 'cms.ndjson')
+  const live = async (...args: string[]) => {
+    const { child, ended, says } = runNode(t, [...DEV, ...args], { env })
+    const [, address] = await says(/^Quoin listens on (http:\S+) /m)
+    const edition = { type: [{ target_id: 'daily' }], title: [{ value: 'Made here' }], field_key: [{ value: randomUUID() }] }
+    const created = (await send(`${address}/api/collection`, edition)) as any
+    const id: number = created.id[0].value
+    await send(`${address}/api/cloud/data-state/publisher_container/${id}`, { fieldName: 'title', userData: { uid: '7', name: 'Anna' } })
+    const read = async (path: string) => (await (await fetch(`${address}${path}`)).json()) as any
+    const end = () => {
+      child.kill('SIGKILL')
+      return ended
+    }
+    return { id, read, end }
+  }
+  const titleOf = async ({ read }: Awaited<ReturnType<typeof live>>, id: number) => (await read(`/api/collection/${id}`)).title?.[0].value
+  const locksOf = async ({ read }: Awaited<ReturnType<typeof live>>, id: number) =>
+    (await read(`/api/cloud/data-state/publisher_container/${id}`)).data.Items.length
+
+  const first = await live()
+  await first.end()
+  appendFileSync(file, '{"saved":{"entityType":"publisher_con')
+  const second = await live()
+  t.equal(second.id, first.id + 1)
+  for (const { id } of [first, second]) t.strictSame([await titleOf(second, id), await locksOf(second, id)], ['Made here', 1])
+  await second.end()
+
+  const fresh = await live('--fresh')
+  t.equal(fresh.id, first.id)
+  t.strictSame([await titleOf(fresh, second.id), await locksOf(fresh, second.id)], [undefined, 0])
+  await fresh.end()
+
+  writeFileSync(file, 'mine\n')
+  const refused = runNode(t, DEV, { env })
+  t.equal(await refused.ended, 1)
+  t.match(refused.output().stderr, /cms\.ndjson is not what the sample CMS wrote: remove it, or start with --fresh/)
+  const misled = runNode(t, [...DEV, '--frsh'], { env })
+  t.equal(await misled.ended, 1)
+  t.match(misled.output().stderr, /There is --fresh, which forgets the locks and editions of an earlier life\./)
+})
