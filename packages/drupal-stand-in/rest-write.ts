@@ -96,12 +96,12 @@ export function restUpdate(site: Site, viewer: Viewer, before: Entity, text: str
   for (const [field, items] of sentFields(site, body)) {
     const access = fieldEditAccess(viewer, entityType, field.name, 'id')
     const newItems = prepareItems(field, items)
+    const isSame = sameItems(
+      storedItems(site, field, newItems),
+      storedItems(site, field, fieldItems(before, field))
+    )
+    if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
     if (!access.allowed) {
-      const isSame = sameItems(
-        storedItems(site, field, newItems),
-        storedItems(site, field, fieldItems(before, field))
-      )
-      if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
       throw new CmsError(
         403,
         `Access denied on updating field '${field.name}'. ${access.reason}`.trim()

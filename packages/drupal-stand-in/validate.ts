@@ -105,12 +105,11 @@ function checkReference(
 ): PropertyViolation[] {
   const id = item.target_id as number | string
   const target = site.store.byId(field.target!, id)
-  const isUnchanged = before?.fields[field.name]?.some((one) => one.target_id === id) ?? false
-  if (isUnchanged) return []
   if (!target) {
     return at('target_id', `The referenced entity (${field.target}: ${id}) does not exist.`)
   }
-  return isReferenceable(viewer, field, target)
+  const isUnchanged = before?.fields[field.name]?.some((one) => one.target_id === id) ?? false
+  return isUnchanged || isReferenceable(viewer, field, target)
     ? []
     : at('target_id', `This entity (${field.target}: ${id}) cannot be referenced.`)
 }
