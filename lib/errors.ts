@@ -114,6 +114,8 @@ export const texts = {
     'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
   placedUnknown: (most: number, isFilterable: boolean) =>
     `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
+  referenceGone:
+    'The referenced entity is gone. Drupal saves no changed list that still refers to it: leave it out of the list.',
   stale: (changed?: string) =>
     `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
   storeFailed: 'The lock store could not do what was asked',

@@ -24,6 +24,7 @@ import type { WriteResult } from './send.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { etagOf, fieldsDigest, hasSameFields, referencesOf } from './translate/etag.ts'
 import { isStale, refusal } from './translate/failures.ts'
+import { refuseGone } from './translate/gone.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import { complete, shapeOf, type Shape } from './translate/shape.ts'
 import type { EditionText } from './translate/texts.ts'
@@ -63,6 +64,7 @@ export async function saveChange(
 ): Promise<EditionText | undefined> {
   const fields = write.difference(body, base.edition.resource, context.model)
   if (Object.keys(fields).length === 0) return readUnchanged(context, base, caller)
+  refuseGone(fields, base.edition.resource, context.model)
 
   const change = await proposeChange(context, base, fields, caller, options)
   const result = await recordSave({

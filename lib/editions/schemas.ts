@@ -68,8 +68,8 @@ export const EditionChange = Type.Unsafe<Record<string, unknown>>({
 /** An article, as a reference of core REST names it. */
 export const ArticleRef = Type.Object({
   target_id: Type.Optional(
-    Type.Union([Type.Integer(), Type.String({ minLength: 1, maxLength: 255 })], {
-      description: 'Its id'
+    Type.Union([Type.Integer(), Type.String({ minLength: 1, maxLength: 255 }), Type.Null()], {
+      description: 'Its id; null for what the order refers to though it is gone'
     })
   ),
   target_uuid: Type.Optional(

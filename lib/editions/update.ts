@@ -1,15 +1,16 @@
 import type { Caller } from '../http/calls.ts'
 import { collectionOfBundle } from './bundles.ts'
-import { hasFields, saveChange } from './change.ts'
+import { hasFields, saveChange, shapeFor } from './change.ts'
 import type { EditionContext } from './context.ts'
 import { saveInTurn } from './in-turn.ts'
 import { load } from './load.ts'
+import { nameGone } from './lookup/gone.ts'
 import type { UpdateOptions, UpdateResult } from './save/options.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { hasSameFields } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
-import { bundleOf, normalize } from './translate/write.ts'
+import { bundleOf, normalize, unresolvedReferences } from './translate/write.ts'
 
 /** Changes the fields of the body that differ. */
 export async function updateEdition(
@@ -33,7 +34,10 @@ export async function updateEdition(
   } as const
   return saveInTurn<EditionText>(context, id, caller, options, {
     isGuarded: !changeOptions.isConditional,
-    save: (base) => saveChange(context, base, body, caller, changeOptions),
+    save: async (base) => {
+      const named = await namedAsShown(context, body, base.edition, caller)
+      return saveChange(context, base, named, caller, changeOptions)
+    },
     answerOfEarlier: (edition) => recallUpdate(context, edition, body, caller)
   })
 }
@@ -61,7 +65,7 @@ async function findSame(
   const { model, resources, saves, texts } = context
   const edition = await load(context, id, caller)
   const { type, id: uuid } = edition.resource
-  if (!hasFields(model, body, edition)) return undefined
+  if (!(await isSame(context, body, edition, caller))) return undefined
   if (resources.latestVersion(type).length === 0) {
     return { ...texts.editionOf(edition), isShared: true }
   }
@@ -70,7 +74,7 @@ async function findSame(
     saves.now(),
     async ({ isShared }) => {
       const latest = await load(context, uuid, caller, 'latest')
-      if (!hasFields(model, body, latest)) return undefined
+      if (!(await isSame(context, body, latest, caller))) return undefined
       const isShown = hasSameFields(latest.resource, edition.resource, model)
       const shown = isShown ? edition : await load(context, uuid, caller)
       return { ...texts.editionOf(shown), isShared }
@@ -89,6 +93,35 @@ async function recallUpdate(
   const { model, texts } = context
   // A save moves the time of change, so that is not the one that was sent.
   const { [String(model.keys.changed)]: _changed, ...fields } = body
-  if (!hasFields(model, fields, edition)) return undefined
+  if (!(await isSame(context, fields, edition, caller))) return undefined
   return texts.editionOf(await load(context, edition.resource.id, caller))
+}
+
+/** Whether no field of a body differs from an edition. */
+async function isSame(
+  context: EditionContext,
+  body: EditionJson,
+  edition: LoadedEdition,
+  caller: Caller
+): Promise<boolean> {
+  return hasFields(context.model, await namedAsShown(context, body, edition, caller), edition)
+}
+
+/** A body that names what is gone as Quoin shows it. */
+async function namedAsShown(
+  context: EditionContext,
+  body: EditionJson,
+  { resource }: LoadedEdition,
+  caller: Caller
+): Promise<EditionJson> {
+  const { model, references, site } = context
+  return nameGone(site, resource, body, caller, async (fields) => {
+    const shape = await shapeFor(context, fields, resource, caller)
+    const uuids = await references.uuids(
+      unresolvedReferences(fields, shape, model),
+      caller,
+      resource
+    )
+    return uuids.some((uuid) => uuid !== undefined)
+  })
 }

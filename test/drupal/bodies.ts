@@ -500,6 +500,13 @@ const roundTrips: Body[] = [
   ] satisfies Body[]
 })
 
+/** The articles with the ids of those that are gone, which core REST shows, and others after them. */
+function withDangling(current: Record<string, any[]>, others: object[]): object {
+  const gone = [201, 202]
+  const articles = current['field_articles']!.map((item) => (item.target_uuid ? item : { target_id: gone.shift() }))
+  return { field_articles: [...articles, ...others], field_section: [{ target_id: 6 }] }
+}
+
 const more: Body[] = [
   {
     name: 'fewer articles where some are hidden',
@@ -521,6 +528,24 @@ const more: Body[] = [
     method: 'PATCH',
     subject: 'hiddenTargets',
     body: ({ current }) => ({ ...bundle, field_articles: [...current['field_articles']!, { target_id: 60 }] })
+  },
+  {
+    name: 'the dangling references as core names them, and another title',
+    method: 'PATCH',
+    subject: 'dangling',
+    body: ({ current }) => ({ ...current, title: value('Named by core'), ...withDangling(current, []) })
+  },
+  {
+    name: 'an article more beside dangling references, as core names them',
+    method: 'PATCH',
+    subject: 'dangling',
+    body: ({ current }) => ({ ...bundle, ...withDangling(current, [{ target_id: 9 }]) })
+  },
+  {
+    name: 'an article more beside dangling references, as they are shown',
+    method: 'PATCH',
+    subject: 'dangling',
+    body: ({ current }) => ({ ...bundle, field_articles: [{ target_id: 9 }, ...current['field_articles']!] })
   },
   {
     name: 'the dangling references left out',

@@ -166,5 +166,13 @@ export const deliberate: Deliberate[] = [
     bodies: /^POST a copy of a read edition \(dangling\)$/,
     core: [422],
     ours: [201]
+  },
+  {
+    name: 'dangling references as Quoin shows them',
+    reason: 'Quoin shows them without an id, so it cannot say of which entity core speaks',
+    bodies: /^PATCH an article more beside dangling references, as they are shown$/,
+    core: [422],
+    ours: [422],
+    message: /The referenced entity is gone\. Drupal saves no changed list that still refers to it/
   }
 ]

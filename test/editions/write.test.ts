@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { instant, sameItems } from '#lib/editions/translate/canonical.ts'
+import { refuseGone } from '#lib/editions/translate/gone.ts'
 import { read } from '#lib/editions/translate/read.ts'
 import type { EditionJson } from '#lib/editions/translate/edition-json.ts'
 import { createShapes } from '#lib/editions/site/shapes.ts'
@@ -194,8 +195,10 @@ t.test('references that JSON:API cannot name survive an update of other fields (
   const entity = read(data, model)
   const changes = difference({ ...entity, title: [{ value: 'New' }] }, data, model)
   t.strictSame(update(changes, data, model, resolve), { type: data.type, id: data.id, attributes: { title: 'New' } })
-  const touched = update(difference({ field_articles: [...entity.field_articles!, { target_id: 7 }] }, data, model), data, model, resolve)
-  t.notMatch(JSON.stringify(touched), '"missing"', 'once the field is changed, what is gone is gone')
+  const touched = difference({ field_articles: [...entity.field_articles!, { target_id: 7 }] }, data, model)
+  t.throws(() => refuseGone(touched, data, model), { code: 'UNPROCESSABLE' }, 'and keep their field from being changed')
+  const without = difference({ field_articles: entity.field_articles!.filter(({ target_id: id }) => id !== null) }, data, model)
+  t.doesNotThrow(() => refuseGone(without, data, model), 'unless they are left out')
 })
 
 t.test('a revision a reference points to is never dropped (property 8)', async (t) => {

@@ -2,6 +2,7 @@ import { Failure, texts } from '../../errors.ts'
 import { scalarText } from '../../drupal/document.ts'
 import type { ArticleRef, OrderOperation } from '../schemas.ts'
 import type { FieldItem } from '../translate/edition-json.ts'
+import { isGone } from '../translate/gone.ts'
 
 export interface Rearrangement {
   /** The references in their new order. */
@@ -25,6 +26,9 @@ export function checkOperations(operations: OrderOperation[]): void {
       if (article && article.target_id === undefined && article.target_uuid === undefined) {
         throw badOperation(index, `/${name} needs target_id or target_uuid`)
       }
+    }
+    if (operation.op === 'insert' && isGone(operation.article)) {
+      throw badOperation(index, '/article has no id: what is gone cannot be inserted')
     }
     const places = PLACES.filter((place) => operation[place] !== undefined)
     if (operation.op === 'remove' && places.length > 0) {
@@ -160,8 +164,9 @@ function placeIn(
 /** Where an article stands for the nth time, or -1. One that was just inserted may have no type. */
 function indexOf({ order, uuids }: Arranging, article: ArticleRef, occurrence: number): number {
   const { target_type: type } = article
-  const isSame =
-    article.target_uuid === undefined
+  const isSame = isGone(article)
+    ? isGone
+    : article.target_uuid === undefined
       ? sameById(article, uuids)
       : sameByUuid(article.target_uuid, uuids)
   const isArticle = (item: FieldItem) =>

@@ -99,6 +99,20 @@ export function uuidQuery(uuids: string[]): Parameters {
   return filterCondition('uuids', 'id', 'IN', uuids)
 }
 
+/**
+ * A filter for editions that refer to the entity with this id.
+ * @param delta its position, of a relationship that has several
+ */
+export function deltaQuery(
+  relationship: string,
+  delta: number | undefined,
+  id: string
+): Parameters {
+  const place = delta === undefined ? relationship : `${relationship}.${delta}`
+  const name = `at-${relationship}-${delta ?? 0}`
+  return filterCondition(name, `${place}.meta.drupal_internal__target_id`, '=', [id])
+}
+
 /** A filter by one yes or no. @param attribute its public name */
 export function flagQuery(attribute: string, isSet: boolean): Parameters {
   return filterCondition('flag', attribute, '=', [isSet ? '1' : '0'])

@@ -166,7 +166,8 @@ export interface Draft extends Holder {
 
 /** An article, by its uuid or else by its id; with its entity type where a field takes several. */
 export interface ArticleRef {
-  target_id?: number | string
+  /** null for what the order refers to though it is gone. */
+  target_id?: number | string | null
   target_uuid?: string
   target_type?: string
 }
