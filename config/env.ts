@@ -213,6 +213,13 @@ const CmsEnvironment = inGroup('Drupal', {
       'The deadline of one request to Drupal, a second try included. Half of it is for the connection.',
     allowed: 'milliseconds, an integer from 1 to 600000'
   }),
+  CMS_MODULE_SECRET: setting(Type.Optional(Type.String({ pattern: '^[!-~]{32,512}$' })), {
+    description:
+      'What Quoin and [its Drupal module](drupal.md#the-module) sign by what they tell each other; settings.php has the same. With it, saves that do not come through Quoin respect locks, and Quoin hears of them.',
+    allowed:
+      '32 to 512 visible characters of ASCII, without spaces, such as `openssl rand -base64 48` makes',
+    unset: 'the module tells Quoin nothing'
+  }),
   CMS_STALE_SECONDS: setting(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 }), {
     description: 'The greatest age of the copies that reads get while Drupal is down.',
     allowed: 'seconds, an integer from 0 (no copies are kept) to 86400'
@@ -315,6 +322,8 @@ export interface Config {
      */
     cookieNames: string[]
     auth: CmsAuth
+    /** What Quoin and its Drupal module sign by. */
+    moduleSecret?: string
   }
   contentModel: ContentModel
   /** Whether an edition's fields that others have locked cannot be saved. */
@@ -446,7 +455,8 @@ function cmsOf(settings: Environment, auth: CmsAuth): Config['cms'] {
     timeoutMs: settings.CMS_TIMEOUT_MS,
     staleSeconds: settings.CMS_STALE_SECONDS,
     cookieNames: settings.CMS_COOKIES ? itemsIn(settings.CMS_COOKIES) : [],
-    auth
+    auth,
+    ...(settings.CMS_MODULE_SECRET !== undefined && { moduleSecret: settings.CMS_MODULE_SECRET })
   }
 }
 

@@ -9,12 +9,18 @@ import { inGroup, setting } from './setting.ts'
 export const SECRETS = [
   'OTEL_EXPORTER_OTLP_HEADERS',
   'EVENTS_BUS_URL',
+  'CMS_MODULE_SECRET',
   'CMS_PASSWORD',
   'CMS_CLIENT_SECRET'
 ] as const
 
 /** The settings that name the files of Drupal's secrets, as part of the environment. */
 export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
+  CMS_MODULE_SECRET_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'A file with the secret of the module, in place of CMS_MODULE_SECRET.',
+    allowed: 'the path of a file with what CMS_MODULE_SECRET would be',
+    example: '/run/secrets/cms-module-secret'
+  }),
   CMS_PASSWORD_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'A file with the password, in place of CMS_PASSWORD.',
     allowed: 'the path of a file with what CMS_PASSWORD would be',

@@ -67,6 +67,12 @@ export interface Jsonapi {
   request(request: JsonapiRequest): Promise<JsonapiAnswer>
 }
 
+/** A client that shares reads among its callers. */
+export interface JsonapiClient extends Jsonapi {
+  /** Call this when somebody else has saved: no read shares one that began before. */
+  forgetReads(): void
+}
+
 export interface JsonapiOptions {
   http: Http
   /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
@@ -77,7 +83,12 @@ export interface JsonapiOptions {
   account?: Account
   /** Told of every refusal that the CMS answers with, also of the service account. */
   onRefusal?: RefusalListener | undefined
+  /** Signs each save, where the CMS is to know by its header field that it comes from here. */
+  signSave?: SignSave | undefined
 }
+
+/** Signs a save. @param uuid of the entity, where it is known before the save */
+export type SignSave = (uuid: string | undefined) => Promise<string>
 
 const RETRY_AFTER_SECONDS = '30'
 /** RFC 9110 section 10.2.3: seconds, or a date. */
@@ -93,6 +104,7 @@ interface JsonapiContext {
   reads: SingleFlight<JsonapiAnswer>
   documents: Documents
   onRefusal: RefusalListener
+  signSave: SignSave | undefined
   /** The last refusal of the service account that the listener was told of. */
   loginRefusal: Failure | undefined
 }
@@ -108,6 +120,8 @@ interface OutgoingRequest extends JsonapiRequest {
   key: string | undefined
   /** What the request counts towards. */
   budget: Budget | undefined
+  /** The token of a save, for Drupal's module. */
+  saveToken?: string
 }
 
 /** A client of Drupal's JSON:API. */
@@ -116,8 +130,9 @@ export function createJsonapi({
   jsonapiPath,
   languages,
   account,
-  onRefusal = () => {}
-}: JsonapiOptions): Jsonapi {
+  onRefusal = () => {},
+  signSave
+}: JsonapiOptions): JsonapiClient {
   const context: JsonapiContext = {
     http,
     jsonapiPath,
@@ -126,9 +141,13 @@ export function createJsonapi({
     reads: createSingleFlight(),
     documents: createDocuments(),
     onRefusal,
+    signSave,
     loginRefusal: undefined
   }
-  return { request: (request) => requestJsonapi(context, request) }
+  return {
+    request: (request) => requestJsonapi(context, request),
+    forgetReads: context.reads.forgetAll
+  }
 }
 
 /** Sends one request to the CMS, and tells of a refusal (`Jsonapi`). */
@@ -193,11 +212,19 @@ function outgoingOf(
 async function write(context: JsonapiContext, request: OutgoingRequest): Promise<JsonapiAnswer> {
   const { budget } = request
   try {
-    return await ask(context, request, budget?.waiting)
+    const saveToken = await context.signSave?.(savedUuid(request))
+    const outgoing = { ...request, ...(saveToken !== undefined && { saveToken }) }
+    return await ask(context, outgoing, budget?.waiting)
   } finally {
     context.reads.forgetAll()
     budget?.endWrite()
   }
+}
+
+/** The uuid of what a write saves. */
+function savedUuid({ body }: JsonapiRequest): string | undefined {
+  const { data } = body as { data?: { id?: unknown } }
+  return typeof data?.id === 'string' ? data.id : undefined
 }
 
 function read(
@@ -266,7 +293,7 @@ async function send(
 }
 
 function messageOf(
-  { method, root, place, body, caller, language, budget }: OutgoingRequest,
+  { method, root, place, body, caller, language, budget, saveToken }: OutgoingRequest,
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
 ): HttpRequest {
@@ -277,6 +304,7 @@ function messageOf(
       ...caller.headers,
       ...(language !== undefined && { 'accept-language': language }),
       ...credentials,
+      ...(saveToken !== undefined && { 'quoin-save': saveToken }),
       accept: JSONAPI,
       ...(body && { 'content-type': JSONAPI })
     },
