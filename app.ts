@@ -4,6 +4,7 @@ import type { Config } from './config/env.ts'
 import connections from './plugins/app/connections.ts'
 import { loadDesk } from './plugins/app/desk.ts'
 import lockStore from './plugins/app/locks.ts'
+import outsideStore from './plugins/app/outside.ts'
 import logPrivacy from './plugins/app/log-privacy.ts'
 import editionStores from './plugins/edition-stores.ts'
 import everyRequest from './plugins/every-request.ts'
@@ -18,6 +19,7 @@ import home from './routes/home.ts'
 import journalRoutes from './routes/journal.ts'
 import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
+import outsideRoutes from './routes/outside.ts'
 import upsertRoutes from './routes/upserts.ts'
 
 export type { AuthConfig } from './config/auth.ts'
@@ -76,5 +78,11 @@ async function registerAll(fastify: FastifyInstance, config: Config, ownsPaths: 
     await scope.register(closingRoutes)
     await scope.register(journalRoutes)
     if (desk) await scope.register(desk, { config, ownsPaths })
+  })
+  const { signed } = services
+  if (!signed) return
+  await fastify.register(async function outsideScope(scope) {
+    await scope.register(outsideStore, signed)
+    await scope.register(outsideRoutes)
   })
 }

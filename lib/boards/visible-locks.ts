@@ -7,7 +7,7 @@ import { withoutLanguage } from './names.ts'
 /** Whether a caller may view an entity. */
 export type MayView = (entity: Entity) => Promise<boolean>
 
-/** A lock or a sign, as far as it says what it is on. */
+/** A lock, a sign or a save, as far as it says what it is on. */
 type Subject = Pick<LockView, 'entityType' | 'entityId'>
 
 /** The locks and signs on entities that may be viewed. Each entity is asked about once. */
@@ -60,11 +60,12 @@ function entityOf({ entityType, entityId }: Subject, model: ContentModel): Entit
 }
 
 /**
- * What one event is about; undefined for a snapshot, and for an event that is about no single lock
- * or sign.
+ * What one event is about; undefined for a snapshot, and for an event that is about no single lock,
+ * sign or save.
  */
 function subjectOf(event: FeedEvent) {
   if ('lock' in event) return event.lock
   if ('petition' in event) return event.petition
+  if ('saved' in event) return event.saved
   return 'presence' in event ? event.presence : undefined
 }

@@ -132,6 +132,8 @@ export interface Editions {
   bundles(caller: Caller): Promise<Named[]>
   /** The edition types, with their labels. */
   types(caller: Caller): Promise<Named[]>
+  /** Call this when an edition was saved outside: no save rests on what was read before. */
+  outdate(uuid: string): void
   /** How old the oldest data may be that an answer to this caller is made from, in milliseconds. */
   age(caller: Caller): number
   /**
@@ -174,6 +176,7 @@ export function createEditions({
     bundles: (caller) => limited(caller, () => listBundles(context, caller)),
     types: (caller) => limited(caller, () => listEditionTypes(context, caller)),
     probe: (caller) => limited(caller, () => probeCms(context, caller)),
+    outdate: context.saves.outdate,
     age: options.site.age
   }
 }

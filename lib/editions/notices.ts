@@ -8,7 +8,9 @@ import { ENTITY_ID_PATTERN, UUID_PATTERN } from '../patterns.ts'
  */
 export const SavedNotice = Type.Object({
   uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }),
-  revision: Type.Optional(Type.Integer({ minimum: 1 }))
+  revision: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** Whether Drupal has saved it without Quoin. */
+  isOutside: Type.Optional(Type.Boolean())
 })
 export type SavedNotice = Static<typeof SavedNotice>
 

@@ -23,12 +23,15 @@ export interface Snapshot {
   entities: number
 }
 
-/** A save of an edition, as the event for the watchers of its locks. */
+/** A save of an entity, as the event for the watchers of its locks. */
 export interface EditionSave {
   entityType: string
   entityId: string
-  /** The edition's entity tag now, as it is for who saved it. */
-  etag: string
+  /**
+   * The edition's entity tag now, as it is for who saved it; null of a save that did not come
+   * through Quoin.
+   */
+  etag: string | null
   /** The uid of who saved it, where that is known. */
   uid?: string
   /** The names of the fields that have changed. */

@@ -83,7 +83,7 @@ export function changesIn({ type, id, fields }: LockNotice): Changes {
 export const UpdateNotice = Type.Object({
   entityType: Entity.properties.type,
   entityId: Entity.properties.id,
-  etag: Type.String({ maxLength: 256 }),
+  etag: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   uid: Type.Optional(Type.String({ maxLength: 256 })),
   fields: Type.Array(Holder.properties.fieldName, { maxItems: 500 })
 })

@@ -173,8 +173,8 @@ function nextValue(
 }
 
 function shownTo(edition: EditionJson, entry: Entry | JournalEntry): JournalEntry {
-  if (entry.kind === 'outside') return entry
-  const { id, at, by, kind, fields, more, outcome, after, from } = entry as Entry
+  if (!('missed' in entry)) return entry
+  const { id, at, by, kind, fields, more, outcome, after, from } = entry
   return {
     id,
     at: timeOf(at),
@@ -185,7 +185,8 @@ function shownTo(edition: EditionJson, entry: Entry | JournalEntry): JournalEntr
     ),
     ...(more !== undefined && { moreFields: more }),
     outcome,
-    etag: after?.etag ?? null,
+    etag: after?.etag || null,
+    ...(kind === 'outside' && { message: 'Saved in Drupal, not through Quoin' }),
     ...(from && { from: authorView(from) })
   }
 }

@@ -32,7 +32,8 @@ export const JournalEntry = Type.Object(
     kind: Type.Unsafe<(typeof KINDS)[number]>({
       type: 'string',
       enum: [...KINDS],
-      description: '`outside`: a change that has no entry of its own'
+      description:
+        '`outside`: a change that did not come through Quoin. With `fields`, Drupal has told it, without values'
     }),
     fields: Type.Unsafe<
       Record<

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { LRUCache } from 'lru-cache'
@@ -9,10 +10,14 @@ import { REMOVE_AT } from '../table/definition.ts'
 import { all, any, condition, expressionOf, isNothing, namesOf, rule } from '../table/expression.ts'
 import { storedAgain, type Item, type StoredItem, type StoredValue } from '../table/item.ts'
 import { createRecordContext, type RecordContext, type RecordDeps } from '../table/lease.ts'
+import { versionAt } from '../table/version.ts'
 import { EditionState, stateOf } from './edition-state.ts'
 import { boundFields, pack, unpack, type Fields } from './journal-values.ts'
 
 const DAY = 86_400
+
+/** How long a notice is remembered, in seconds: longer than the module sends it again. */
+const NOTICE_SECONDS = 8 * DAY
 
 /** How long the store is left alone after it failed, in milliseconds. */
 const REST_MS = 5000
@@ -39,7 +44,8 @@ const StoredEntry = Type.Object({
     Type.Literal('order'),
     Type.Literal('close'),
     Type.Literal('restore'),
-    Type.Literal('takeover')
+    Type.Literal('takeover'),
+    Type.Literal('outside')
   ]),
   outcome: Type.Union([Type.Literal('saved'), Type.Literal('refused'), Type.Literal('uncertain')]),
   before: Type.Optional(EditionState),
@@ -66,6 +72,19 @@ export interface Takeover {
   by: Author
 }
 
+/** A save that Drupal has made without Quoin, as its module tells it. */
+export interface SaveOutside {
+  /** The id of what is told. It may be told more than once. */
+  notice: string
+  /** How long ago it was saved, in milliseconds. */
+  age: number
+  by: Author
+  fields: string[]
+  language: string
+  /** The edition's time of change before and after, in Unix seconds. */
+  changed?: { before?: number; after: number } | undefined
+}
+
 export interface JournalDeps extends RecordDeps {
   /** The heap that the large answers of all callers may take. */
   memory?: AnswerMemory
@@ -90,6 +109,7 @@ export interface JournalContext extends RecordContext {
 export interface Journal {
   record: Recorder
   takenOver(id: string, takeover: Takeover): Promise<void>
+  outside(uuid: string, save: SaveOutside): Promise<void>
   page(id: string, options: PageOptions): Promise<Entry[]>
   find(id: string, entry: string): Promise<Entry | undefined>
   settle(id: string, entry: Entry): Promise<void>
@@ -133,6 +153,7 @@ export function createJournal({
   return {
     record: (save) => recordIntent(context, save),
     takenOver: (id, takeover) => recordTakeover(context, id, takeover),
+    outside: (uuid, save) => recordOutside(context, uuid, save),
     page: (id, options) => readEntries(context, id, options),
     find: (id, entry) => findEntry(context, id, entry),
     settle: (id, entry) => settleEntry(context, id, entry)
@@ -202,6 +223,48 @@ export async function recordTakeover(
     outcome: 'saved',
     values: await pack({ fields: { [fieldName]: {} } })
   }))
+}
+
+/**
+ * Notes a save that Drupal has made without Quoin, once for each notice: the first to come says
+ * when it was, by the table's clock. An entry that was not written then is written by the next.
+ * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED
+ */
+export async function recordOutside(
+  context: JournalContext,
+  uuid: string,
+  { notice, age, by, fields, language, changed }: SaveOutside
+): Promise<void> {
+  const { table, time, days, environment, model } = context
+  await time.ready()
+  const claim = {
+    env_entityType_entityId: `${environment}#notice-${notice.toLowerCase()}`,
+    fieldName: 'notice',
+    at: Math.floor(time.now()) - age,
+    [REMOVE_AT]: Math.floor(time.now() / 1000) + NOTICE_SECONDS
+  }
+  const result = await table.put(claim, isNothing())
+  const earlier = result.done ? undefined : await result.readItem()
+  const at = Number(earlier?.['at'] ?? claim.at)
+  const stateAt = (seconds: number | undefined) =>
+    seconds === undefined || model.keys.changed === null
+      ? undefined
+      : mapOf({ etag: '', changed: seconds * 1000, language })
+  const before = stateAt(changed?.before)
+  const after = stateAt(changed?.after)
+  const item = {
+    env_entityType_entityId: keyOf(context, uuid),
+    fieldName: versionAt(at) + hash('sha256', notice.toLowerCase(), 'base64url').slice(0, 8),
+    at,
+    [REMOVE_AT]: Math.floor(at / 1000) + days * DAY,
+    kind: 'outside',
+    by: mapOf({ uid: by.uid, name: by.name }),
+    outcome: 'saved',
+    ...(before && { before }),
+    ...(after && { after }),
+    values: await pack(boundFields(Object.fromEntries(fields.map((field) => [field, {}]))))
+  }
+  await table.put(item, isNothing())
 }
 
 /** Removes the entry of a save that begins again, unless somebody else has settled it. */

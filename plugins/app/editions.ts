@@ -4,6 +4,7 @@ import type { CmsAuth } from '../../config/cms-auth.ts'
 import type { Config } from '../../config/env.ts'
 import { lockedAs } from '../../lib/boards/entities.ts'
 import { createGuardedTurns } from '../../lib/boards/guard.ts'
+import type { Outdated } from '../../lib/boards/outside.ts'
 import type { Bus } from '../../lib/bus/bus.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
 import { editionLimits } from '../../lib/editions/limits.ts'
@@ -20,10 +21,11 @@ import {
   type Account,
   type AccountOptions
 } from '../../lib/drupal/accounts.ts'
-import { createJsonapi } from '../../lib/drupal/client.ts'
+import { createJsonapi, type SignSave } from '../../lib/drupal/client.ts'
 import { fingerprint, markOf } from '../../lib/drupal/credentials.ts'
 import type { Refusals } from '../../lib/drupal/refusals.ts'
 import type { Journal } from '../../lib/saves/journal.ts'
+import type { EditionSave } from '../../lib/locks/feed-events.ts'
 import type { Locks } from '../../lib/locks/locks.ts'
 import { UpdateNotice } from '../../lib/locks/notice.ts'
 import { isUuid } from '../../lib/patterns.ts'
@@ -45,6 +47,10 @@ export interface EditionStore extends Editions {
    * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED
    */
   isBeingSaved(uuid: string): Promise<boolean>
+  /** Ends what this instance and the others remember of what Drupal has saved without Quoin. */
+  outdateAll(outdated: Outdated): void
+  /** Tells those who watch an entity, here and at the other instances, that it was saved. */
+  tellSave(save: EditionSave): void
 }
 
 declare module 'fastify' {
@@ -67,6 +73,8 @@ export interface EditionDeps {
   bus?: Bus | undefined
   /** Has an entry of each save. */
   journal?: Journal | undefined
+  /** Signs saves for Drupal's module. */
+  signSave?: SignSave | undefined
 }
 
 /**
@@ -93,11 +101,16 @@ export function openEditions(
     uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase()
   })
   forgetRefused(config, deps, staleCache, site)
-  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
+  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision, isOutside }) => {
     staleCache.outdate(uuid)
     site.revisions.learn(uuid, revision)
+    if (isOutside) outdateReads(uuid)
   })
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
+  const tellSave = (save: EditionSave) => {
+    locks.feed.saved(save)
+    tellUpdated?.(save)
+  }
   const tickets = openTickets(fastify, config, deps.store, site.revisions)
   const editions = createEditions({
     limits: editionLimits(cms.timeoutMs, memory),
@@ -111,12 +124,25 @@ export function openEditions(
     },
     onUpdate({ edition, etag, fields, uid }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)
-      const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
-      locks.feed.saved(save)
-      tellUpdated?.(save)
+      tellSave({ entityType, entityId, etag, ...(uid !== undefined && { uid }), fields })
     },
     onRefusal: refusals.tell
   })
+
+  /** Ends what was read of an entity before Drupal saved it without Quoin. */
+  function outdateReads(uuid: string): void {
+    jsonapi.forgetReads()
+    site.targets.outdate(uuid)
+    editions.outdate(uuid)
+  }
+
+  function outdateAll({ uuid, isListed, isEdition, revision }: Outdated): void {
+    if (isListed) staleCache.outdate(uuid)
+    if (isEdition) site.revisions.learn(uuid, revision)
+    outdateReads(uuid)
+    const isNewest = isEdition && revision !== undefined
+    tellSaved?.({ uuid, isOutside: true, ...(isNewest && { revision }) })
+  }
 
   fastify.readings.set('quoin_cms_circuit_breaker', {
     type: 'gauge',
@@ -126,11 +152,15 @@ export function openEditions(
   })
   fastify.probes.set('cms', () => editions.probe(newCaller()))
   fastify.addHook('onClose', () => http.close())
-  return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
+  return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld, outdateAll, tellSave }
 }
 
 /** The way to the CMS: HTTP behind a circuit breaker, and JSON:API on it. */
-function openCms(fastify: FastifyInstance, config: Config, { refusals, bus }: EditionDeps) {
+function openCms(
+  fastify: FastifyInstance,
+  config: Config,
+  { refusals, bus, signSave }: EditionDeps
+) {
   const { url, jsonapiPath, timeoutMs, auth } = config.cms
   const breaker = createBreaker({
     onChange: (...change) => fastify.log.warn(changeLine(...change))
@@ -146,6 +176,7 @@ function openCms(fastify: FastifyInstance, config: Config, { refusals, bus }: Ed
     jsonapiPath,
     onRefusal: refusals.tell,
     languages: config.contentModel.languages,
+    signSave,
     ...(account && { account })
   })
   return { http, breaker, jsonapi }

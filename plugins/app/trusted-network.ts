@@ -18,6 +18,9 @@ const LOOPBACK = /^(?:.+\.)?localhost$/
 /** Addresses that only this machine reaches. */
 const OWN_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 
+/** What answers under every name. */
+const UNDER_ANY_NAME = /^\/(?:health|drupal)\//
+
 /** How much of a wrong name the answer repeats. */
 const SHOWN_LENGTH = 255
 
@@ -29,7 +32,7 @@ const SHOWN_LENGTH = 255
  * rebinding): to the browser both then have the same origin, and the page may read and write
  * everything. It cannot change the name in Host. A request without Host (HTTP/1.0) comes from no
  * browser. Health answers under every name: it tells nothing of anybody, and balancers ask it under
- * names of their own.
+ * names of their own. So does what Drupal's module signs, which no page can.
  *
  * Quoin refuses a POST that a page of another site may send without a preflight. Routes that take
  * JSON alone refuse it anyway.
@@ -58,7 +61,8 @@ async function trustedNetwork(
     const name = (headers[':authority'] ??
       AUTHORITY.exec(request.raw.url!)?.[1] ??
       headers.host) as string | undefined
-    if (name !== undefined && !isOwn(name, names) && !ownPath(server, url).startsWith('/health/')) {
+    const isOpen = UNDER_ANY_NAME.test(ownPath(server, url))
+    if (name !== undefined && !isOwn(name, names) && !isOpen) {
       throw new Failure(
         'MISDIRECTED',
         `This service does not go by the name ${JSON.stringify(name.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`

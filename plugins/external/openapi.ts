@@ -151,6 +151,10 @@ async function documentationOf(
           name: 'editions',
           description: "Collections of articles, in the JSON of Drupal core's REST endpoints"
         },
+        {
+          name: 'drupal',
+          description: "What Quoin's Drupal module asks and tells; with CMS_MODULE_SECRET"
+        },
         { name: 'health', description: 'Whether the service and its dependencies are up' }
       ],
       // For operations that have no security of their own: anybody may call them.

@@ -19,6 +19,9 @@ const CALLERS = 50_000
 
 const WINDOW_MS = 60_000
 
+/** Drupal's module asks and tells for all users of Drupal. */
+const NOT_COUNTED = /^\/(?:health|drupal)\//
+
 /**
  * How long a request waits for the count of all instances, in milliseconds. After that the count of
  * this one decides.
@@ -48,8 +51,7 @@ async function rateLimits(
     ...(bus && { store: sharedCounts(bus, countsOf(config)) }),
     cache: CALLERS,
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
-    allowList: ({ server, routeOptions }) =>
-      ownPath(server, routeOptions.url!).startsWith('/health/'),
+    allowList: ({ server, routeOptions }) => NOT_COUNTED.test(ownPath(server, routeOptions.url!)),
     addHeaders: {
       'x-ratelimit-limit': false,
       'x-ratelimit-remaining': false,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { openHostile } from '../editions/hostile-cms.ts'
+import { MODULE_SECRET, outsideSave, signedBy } from '../boards/fixtures.ts'
 import { basic, editionsOf } from '../editions/site.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build } from '../helper.ts'
@@ -9,13 +10,15 @@ import { startEngine } from '../locks/fixtures/engines.ts'
 import { startFakeRedis } from './fixtures/fake-redis.ts'
 import { until } from './fixtures/redis-tests.ts'
 
-const { id } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
+const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
 
 t.test('what one instance has saved, or was refused for a caller, ends the copies of another', async (t) => {
   const { url } = await startFakeRedis(t)
   const { endpoint } = await startEngine(t, 'dynalite')
-  const { app: one, cms } = await openHostile(t, { env: { EVENTS_BUS_URL: url, DYNAMODB_ENDPOINT: endpoint } })
+  const { app: one, cms } = await openHostile(t, {
+    env: { EVENTS_BUS_URL: url, DYNAMODB_ENDPOINT: endpoint, CMS_MODULE_SECRET: MODULE_SECRET }
+  })
   const two = await build(t, { EVENTS_BUS_URL: url, DYNAMODB_ENDPOINT: endpoint, CMS_URL: cms.url })
   const addresses = []
   for (const app of [one, two]) addresses.push(await app.listen({ host: '127.0.0.1', port: 0 }))
@@ -52,6 +55,15 @@ t.test('what one instance has saved, or was refused for a caller, ends the copie
   t.match(await next(), { event: 'saved', data: { entityId: String(id), fields: Array } }, 'who watches the edition there is told')
   for (const end = performance.now() + 20_000; (await isCopied()) && performance.now() < end;) await sleep(20)
   t.notOk(await isCopied(), 'a save ends it')
+
+  await keep()
+  const saves = { saves: [outsideSave({ id: String(id), uuid }, { revision: 1 })] }
+  const payload = JSON.stringify(saves)
+  const told = await one.inject({ method: 'POST', url: '/drupal/saves', payload, headers: signedBy(MODULE_SECRET, payload) })
+  t.equal(told.statusCode, 200)
+  t.match(await next(), { event: 'saved', data: { entityId: String(id), etag: null, uid: '8' } })
+  for (const end = performance.now() + 20_000; (await isCopied()) && performance.now() < end;) await sleep(20)
+  t.notOk(await isCopied(), 'a save in Drupal that one was told ends it')
 
   await keep()
   t.equal((await read('editor2')).statusCode, 200)

@@ -57,7 +57,7 @@ export interface Turn {
   end(isSettled: boolean): Promise<void>
 }
 
-/** Names the last save of an edition that this instance has sent; undefined before the first. */
+/** Names the last save of an edition that this instance knows of; undefined before the first. */
 export type SaveMark = number | undefined
 
 /** A turn among the saves of this instance. */
@@ -75,6 +75,8 @@ export interface SaveQueue {
   now(): number
   /** The last save of an edition. A read that begins now shows it. */
   mark(uuid: string): SaveMark
+  /** Call this when an edition was saved outside: nothing that was read before is its state. */
+  outdate(uuid: string): void
   /**
    * Does a save when it is its turn.
    * @param since when the edition was looked at, by `now`
@@ -121,6 +123,9 @@ export function createSaveQueue({ turns = ownTurns, later }: SaveQueueOptions = 
   return {
     now: turns.now,
     mark: (uuid) => context.marks.get(uuid.toLowerCase()),
+    outdate(uuid) {
+      context.marks.set(uuid.toLowerCase(), ++context.turnCount)
+    },
     async run(uuid, since, save, signal) {
       let isWaiting = true
       try {

@@ -67,6 +67,8 @@ export interface TargetMemory {
    * language.
    */
   refuse(caller: Caller, id?: string): void
+  /** Forgets, for all callers, what was shown of an entity. */
+  outdate(id: string): void
   /**
    * How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds.
    */
@@ -123,6 +125,7 @@ export function createTargetMemory({
       learnOriginalTargets(context, memory, translated, document),
     settle: (memory, translated) => settleTargets(context, memory, translated),
     refuse: (caller, id) => refuseTargets(context, caller, id),
+    outdate: (id) => outdateTargets(context, id),
     age: (caller) => targetsAge(context, caller)
   }
 }
@@ -195,13 +198,23 @@ export function refuseTargets(
 ): void {
   for (const key of [...(keysOf.get(fingerprint(caller)) ?? [])]) {
     const memory = memories.peek(key)!
-    const isShown =
-      id === undefined ||
-      [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
-    if (!isShown) continue
+    if (id !== undefined && !shows(memory, id)) continue
     refused.add(memory)
     memories.delete(key)
   }
+}
+
+/** Forgets the memories that show an entity, and what a request is still learning of it. */
+export function outdateTargets({ memories, refused }: TargetContext, id: string): void {
+  for (const [key, memory] of [...memories.entries()]) {
+    if (!shows(memory, id)) continue
+    refused.add(memory)
+    memories.delete(key)
+  }
+}
+
+function shows({ targets }: KnownTargets, id: string): boolean {
+  return [...targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
 }
 
 export function targetsAge(context: TargetContext, caller: Caller): number {

@@ -18,8 +18,8 @@ export type EventStreamClass = new (url: string, init: { withCredentials: boolea
 export interface Saved {
   entityType: string
   entityId: string
-  /** The entity tag now, as it is for who saved it. */
-  etag: string
+  /** The entity tag now, as it is for who saved it; null where Drupal has saved without Quoin. */
+  etag: string | null
   /** Who saved it, where that is known. */
   uid?: string
   fields: string[]

@@ -100,7 +100,7 @@ export function createSession(
   let fields: Field[] = []
   let orders: Order[] = []
   /** The entity tag of a colleague's save that is not read yet. */
-  let news: string | undefined
+  let news: string | null | undefined
   let board: LockView[] = []
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), onChange })

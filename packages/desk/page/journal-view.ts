@@ -64,7 +64,8 @@ function headingOf(id: string): HTMLElement | null {
 
 function entryView(journal: Journal, context: JournalContext, entry: JournalEntry): TemplateResult {
   const { id, kind, fields, outcome, moreFields } = entry
-  const names = kind === 'takeover' ? [] : Object.keys(fields)
+  const hasValues = kind !== 'takeover' && kind !== 'outside'
+  const names = hasValues ? Object.keys(fields) : []
   const list = () =>
     html`<ul>${repeat(
       names,
@@ -72,8 +73,8 @@ function entryView(journal: Journal, context: JournalContext, entry: JournalEntr
       (name) => fieldOfEntry(journal, context, entry, name)
     )}</ul>`
   return html`<li data-entry=${id}>
-    <h3 tabindex="-1">${kind === 'outside' ? nothing : authorOf(context, entry.by)}<span>${kindOf(context, entry)}</span> <time datetime=${entry.at}>${timeOf(entry.at)}</time></h3>
-    ${kind === 'outside' ? html`<p>${wordsOfOutside(entry)}</p>` : nothing}
+    <h3 tabindex="-1">${kind === 'outside' && !isTold(entry) ? nothing : authorOf(context, entry.by)}<span>${kindOf(context, entry)}</span> <time datetime=${entry.at}>${timeOf(entry.at)}</time></h3>
+    ${kind === 'outside' ? html`<p>${wordsOfOutside(context, entry)}</p>` : nothing}
     ${outcome === 'saved' ? nothing : html`<p class="note problem">${icon('triangle-alert')}<span>${sayHere(outcome)}</span></p>`}
     ${names.length > MANY ? html`<button type="button" class="small plain" aria-expanded=${journal.isOpened(entry) ? 'true' : 'false'} @click=${() => journal.turn(entry)}>${sayHere('fields', { count: names.length })}<span class="spoken">${say('inParentheses', { text: timeOf(entry.at) })}</span></button>` : nothing}
     ${names.length > 0 && (names.length <= MANY || journal.isOpened(entry)) ? list() : nothing}
@@ -87,11 +88,15 @@ function authorOf({ uid: own }: JournalContext, { uid, name }: JournalEntry['by'
   return html`${avatar(somebody)}<b dir="auto">${uid === own ? say('you') : nameOf(somebody)}</b> `
 }
 
-function kindOf(
-  { labelOf, isPublishing }: JournalContext,
-  { kind, fields, from }: JournalEntry
-): string {
+/** Whether Drupal has told this change, which did not come through Quoin. */
+function isTold({ kind, by }: JournalEntry): boolean {
+  return kind === 'outside' && by.uid !== null
+}
+
+function kindOf({ labelOf, isPublishing }: JournalContext, entry: JournalEntry): string {
+  const { kind, fields, from } = entry
   if (kind === 'close') return sayHere(isPublishing ? 'published' : 'closed')
+  if (kind === 'outside') return sayHere(isTold(entry) ? 'inDrupal' : 'outside')
   if (kind !== 'takeover') return sayHere(kind)
   const name =
     from && (from.uid !== null || from.name)
@@ -100,7 +105,11 @@ function kindOf(
   return sayHere('takeover', { label: Object.keys(fields).map(labelOf).join(', '), name })
 }
 
-function wordsOfOutside({ between, unrecorded }: JournalEntry): string {
+function wordsOfOutside({ labelOf }: JournalContext, entry: JournalEntry): string {
+  const { between, unrecorded, fields } = entry
+  const labels = Object.keys(fields).map(labelOf).join(', ')
+  if (labels !== '') return sayHere('changedFields', { labels })
+  if (isTold(entry)) return sayHere('changedUnknown')
   if (unrecorded !== undefined) return sayHere('unrecorded', { count: unrecorded })
   const [from, to] = between ?? []
   return from !== undefined && to !== undefined

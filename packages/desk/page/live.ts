@@ -6,7 +6,7 @@ const SETTLE_MS = 1000
 
 /**
  * How often they are read again without news, in milliseconds: of what is saved in Drupal's own
- * form there is none.
+ * form there is none, unless Drupal has the module.
  */
 const LOOK_MS = 60_000
 

@@ -20,6 +20,7 @@ export const de: LinesOf<typeof en> = {
   restore: 'Zurückgeholt',
   takeover: '{label} übernommen von {name}',
   outside: 'Außerhalb von Quoin geändert',
+  inDrupal: 'In Drupal gespeichert',
   unknown: 'Unbekannt',
 
   // What became of it
@@ -29,6 +30,7 @@ export const de: LinesOf<typeof en> = {
     'Zwischen {from} und {to} wurde die Ausgabe in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
   changedUnknown:
     'Die Ausgabe wurde in Drupal oder von einem anderen Programm geändert. Was sich geändert hat, ist hier nicht bekannt.',
+  changedFields: 'Geändert: {labels}. Was vorher dort stand, ist hier nicht bekannt.',
   unrecorded: {
     one: '{count} Speichern über Quoin hat keinen Eintrag, weil der Sperrspeicher nicht erreichbar war.',
     other:

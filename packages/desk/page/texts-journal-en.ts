@@ -17,6 +17,7 @@ export const en = {
   restore: 'Put back',
   takeover: '{label} taken over from {name}',
   outside: 'Changed outside Quoin',
+  inDrupal: 'Saved in Drupal',
   unknown: 'Unknown',
 
   // What became of it
@@ -26,6 +27,7 @@ export const en = {
     'Between {from} and {to} the edition was changed in Drupal or by another program. What was changed is not known here.',
   changedUnknown:
     'The edition was changed in Drupal or by another program. What was changed is not known here.',
+  changedFields: 'Changed: {labels}. What stood there before is not known here.',
   unrecorded: {
     one: '{count} save through Quoin has no entry, since the lock store was away.',
     other: '{count} saves through Quoin have no entry, since the lock store was away.'

@@ -21,6 +21,7 @@ export const fr: LinesOf<typeof en> = {
   restore: 'Remise en place',
   takeover: '{label} repris à {name}',
   outside: 'Modification hors de Quoin',
+  inDrupal: 'Enregistrement dans Drupal',
   unknown: 'Inconnu',
 
   // What became of it
@@ -30,6 +31,7 @@ export const fr: LinesOf<typeof en> = {
     'Entre {from} et {to}, l’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
   changedUnknown:
     'L’édition a été modifiée dans Drupal ou par un autre programme. Ce qui a changé n’est pas connu ici.',
+  changedFields: 'Modifiés : {labels}. Le contenu précédent n’est pas connu ici.',
   unrecorded: {
     one: '{count} enregistrement par Quoin n’a pas d’entrée, car le service des verrous ne répondait pas.',
     other:
