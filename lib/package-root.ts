@@ -8,6 +8,9 @@ import manifest from 'quoin/package.json' with { type: 'json' }
  */
 export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)
 
+/** The version of this Quoin. */
+export const QUOIN_VERSION = manifest.version
+
 /**
  * How one runs a verb of Quoin here: by npm in a clone, by npx where it is installed as a package,
  * whose modules are compiled.

@@ -12,6 +12,7 @@ import { documentIn, weightOf, type Document } from './document.ts'
 import { createDocuments, type Documents } from './documents.ts'
 import { notJsonapi } from './foreign.ts'
 import { createLanguages, type Languages } from './languages.ts'
+import { createDrupalModule, type DrupalModule } from './module.ts'
 import { tellRefusal, type RefusalListener } from './refusals.ts'
 
 export interface JsonapiRequest {
@@ -29,6 +30,11 @@ export interface JsonapiRequest {
    * path, where the site has prefixes.
    */
   language?: string | undefined
+  /**
+   * Of a PATCH: the revision that it may be saved over. Only Quoin's module compares it, and answers
+   * 412 where another one is the latest.
+   */
+  revision?: number | undefined
   /** Of a read: whether it has to begin now, rather than share one that is under way. */
   isFresh?: boolean
 }
@@ -65,6 +71,8 @@ export interface Jsonapi {
    *   the title of a page.
    */
   request(request: JsonapiRequest): Promise<JsonapiAnswer>
+  /** What the answers have shown of Quoin's module. */
+  module?: DrupalModule
 }
 
 /** A client that shares reads among its callers. */
@@ -103,6 +111,7 @@ interface JsonapiContext {
   /** The reads that are under way, by their keys. */
   reads: SingleFlight<JsonapiAnswer>
   documents: Documents
+  module: DrupalModule
   onRefusal: RefusalListener
   signSave: SignSave | undefined
   /** The last refusal of the service account that the listener was told of. */
@@ -140,12 +149,14 @@ export function createJsonapi({
     languages: createLanguages(jsonapiPath, languages),
     reads: createSingleFlight(),
     documents: createDocuments(),
+    module: createDrupalModule(),
     onRefusal,
     signSave,
     loginRefusal: undefined
   }
   return {
     request: (request) => requestJsonapi(context, request),
+    module: context.module,
     forgetReads: context.reads.forgetAll
   }
 }
@@ -273,7 +284,7 @@ type SentAnswer = HttpAnswer & { isElsewhere: boolean }
  * Sends a request, and once more under another path where Drupal refuses to save it under that one.
  */
 async function send(
-  { http, jsonapiPath, languages }: JsonapiContext,
+  { http, jsonapiPath, languages, module }: JsonapiContext,
   request: OutgoingRequest,
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
@@ -281,6 +292,7 @@ async function send(
   const { root, place, language, budget } = request
   const message = messageOf(request, credentials, signal)
   const answer = { ...(await http.send(message)), isElsewhere: root !== jsonapiPath }
+  module.learn(answer.headers)
   if (answer.status !== 405) return answer
   const guess = languages.guess(language, documentIn(answer.body)?.errors)
   if (guess === undefined) return answer
@@ -289,11 +301,12 @@ async function send(
   const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
   if (isNoPath) return answer
   languages.learn(language, guess)
+  module.learn(second.headers)
   return { ...second, isElsewhere: true }
 }
 
 function messageOf(
-  { method, root, place, body, caller, language, budget, saveToken }: OutgoingRequest,
+  { method, root, place, body, caller, language, revision, budget, saveToken }: OutgoingRequest,
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
 ): HttpRequest {
@@ -306,7 +319,8 @@ function messageOf(
       ...credentials,
       ...(saveToken !== undefined && { 'quoin-save': saveToken }),
       accept: JSONAPI,
-      ...(body && { 'content-type': JSONAPI })
+      ...(body && { 'content-type': JSONAPI }),
+      ...(revision !== undefined && { 'quoin-revision': String(revision) })
     },
     ...(body && { body: JSON.stringify(body) }),
     take: method === 'GET' ? budget?.take : budget?.takeOutcome,

@@ -30,6 +30,7 @@ export interface ErrorObject {
   status?: string
   title?: string
   detail?: string
+  code?: string
   source?: { pointer?: string }
 }
 

@@ -55,7 +55,7 @@ export async function arrangeArticles(
 
   const arrangement = { field, operations, caller, options }
   return saveInTurn<EditionText & Outcomes>(context, id, caller, options, {
-    isGuarded: false,
+    isFieldChange: false,
     save: (base) => applyWithRetries(context, arrangement, base),
     answerOfEarlier: (edition, earlier) => recallArrangement(context, arrangement, edition, earlier)
   })

@@ -23,7 +23,7 @@ import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } fro
 import type { WriteResult } from './send.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { etagOf, fieldsDigest, hasSameFields, referencesOf } from './translate/etag.ts'
-import { isStale, refusal } from './translate/failures.ts'
+import { isOfReused, isStale, refusal } from './translate/failures.ts'
 import { refuseGone } from './translate/gone.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import { complete, shapeOf, type Shape } from './translate/shape.ts'
@@ -206,7 +206,30 @@ async function sendPatch(
   options.attempt?.confirm()
   const isGuarded = isConditional(options) || base.isRemembered
   const patched = isGuarded ? withChanged(context, resource, current) : resource
-  return sendEdition(context, patched, caller, current)
+  const revision = isGuarded ? base.revision : undefined
+  const result = await sendEdition(context, patched, caller, current, revision)
+  const isReused = noteReuse(context, current, result)
+  // `changed` alone guards the state then. One that was not read for this save is read first.
+  const isRefused = isReused && 'refused' in result && !base.isRemembered
+  return isRefused ? sendEdition(context, patched, caller, current) : result
+}
+
+/**
+ * Notes that a save has made no revision, or that Drupal says so of an earlier one.
+ * @returns whether it is so
+ */
+function noteReuse(
+  { site: { revisions } }: EditionContext,
+  current: Resource,
+  result: WriteResult
+): boolean {
+  const before = revisions.idOf(current)
+  const isReused =
+    'refused' in result
+      ? isOfReused(result.refused)
+      : revisions.idOf(result.saved.resource) === before
+  if (before !== undefined && isReused) revisions.learnReuse(current.id, before)
+  return isReused
 }
 
 function isConditional({ isConditional, ifMatch }: ChangeOptions): boolean {
@@ -271,7 +294,7 @@ function isBaseStale(context: EditionContext, { base }: Change, result: WriteRes
 }
 
 function isStaleAnswer({ changedAttribute }: EditionContext, refused: JsonapiAnswer): boolean {
-  return changedAttribute !== undefined && isStale(refused, changedAttribute)
+  return isStale(refused, changedAttribute)
 }
 
 /** The failure of a change that the CMS refuses. */

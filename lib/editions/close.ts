@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { hasFields, saveChange } from './change.ts'
 import type { EditionContext } from './context.ts'
-import { saveInTurn, type SaveBase } from './in-turn.ts'
+import { readAsBase, saveInTurn, type SaveBase } from './in-turn.ts'
 import { inspectResource, type Inspection } from './inspect.ts'
 import { load } from './load.ts'
 import type { ContentModel } from './model.ts'
@@ -31,7 +31,7 @@ export async function closeInTurn<Look>(
 ): Promise<UpdateResult & CloseLooks<Look>> {
   const fields = closingFields(context.model)
   return saveInTurn<EditionText & CloseLooks<Look>>(context, id, caller, options, {
-    isGuarded: false,
+    isFieldChange: false,
     save: (base) => saveClosed(context, base, fields, caller, options),
     answerOfEarlier: (edition) => recallClosed(context, edition, fields, caller)
   })
@@ -59,12 +59,7 @@ async function saveClosed<Look>(
   const version = context.resources.latestVersion(edition.resource.type)
   const { resource, inspection } = await inspectResource(context, edition.resource, caller, version)
   const before = await check(inspection)
-  const base = {
-    edition: { ...edition, resource },
-    isLatest: true,
-    isRemembered: false,
-    turn
-  }
+  const base = readAsBase(context, { ...edition, resource }, turn)
   const closed = await saveChange(context, base, fields, caller, {
     ...options,
     kind: 'close',

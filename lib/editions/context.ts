@@ -113,7 +113,7 @@ export function createEditionContext({
       Object.entries(model.lists).map(([name, list]) => [name, createContentList(site, name, list)])
     ),
     saves: createSaveQueue({ turns }),
-    bases: createBases(model),
+    bases: createBases(site),
     changedAttribute: changed === null ? undefined : publicName(model, changed),
     recorder,
     onSave,

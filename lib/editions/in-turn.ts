@@ -5,7 +5,9 @@ import { load } from './load.ts'
 import { withoutUrls } from './lookup/individual.ts'
 import { preconditionFailed } from './read.ts'
 import { outcomeUnknown, type Intent } from './save/attempt.ts'
+import { isGuarded } from './save/bases.ts'
 import type { UpdateOptions } from './save/options.ts'
+import { revisionPrecondition } from './save/precondition.ts'
 import { busy, type QueuedTurn, type SaveMark } from './save/save-queue.ts'
 import { etagOf, fieldsDigest, matches } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
@@ -18,17 +20,19 @@ export interface SaveBase {
   isLatest: boolean
   /**
    * Whether this is what its caller was answered last, rather than read for this save. A PATCH may
-   * rest on it, since Drupal refuses one whose `changed` is another than the stored one. A decision
-   * not to send anything may not.
+   * rest on it, since Drupal refuses one that names another revision, or another `changed`, than
+   * the stored one. A decision not to send anything may not.
    */
   isRemembered: boolean
+  /** The revision that Drupal compares within the save; undefined where it does not. */
+  revision: number | undefined
   turn: QueuedTurn
 }
 
 /** What is done to an edition in its turn. */
 export interface TurnWork<Result> {
-  /** Whether it may rest on what its caller was answered last. */
-  isGuarded: boolean
+  /** Whether it changes fields and no more, so it may rest on what its caller was answered last. */
+  isFieldChange: boolean
   /**
    * Saves the edition.
    * @returns undefined where nothing differs from an edition that may not be the latest version
@@ -77,7 +81,7 @@ export async function saveInTurn<Result extends EditionText>(
     look.since,
     async (turn) => {
       const base =
-        rememberedBase(look, turn, options, work) ??
+        rememberedBase(context, look, turn, options, work) ??
         (await readBase(context, id, look, turn, caller, options))
       const result =
         (await recallEarlier(context, base, options, work)) ??
@@ -124,18 +128,27 @@ async function readBeforeTurn(
 
 /**
  * What the caller was answered last, as a base that needs no read: where only fields are changed,
- * and all that saves through Quoin has had its turn among all instances.
+ * and all that saves through Quoin has had its turn among all instances. With If-Match only where
+ * the state is the one that it names, and Drupal compares the revision: `changed` counts seconds.
  */
 function rememberedBase<Result>(
+  { model, site }: EditionContext,
   { remembered, mark }: EarlyLook,
   turn: QueuedTurn,
   { ifMatch, attempt }: UpdateOptions,
-  { isGuarded }: TurnWork<Result>
+  { isFieldChange }: TurnWork<Result>
 ): SaveBase | undefined {
-  const needsRead = !isGuarded || ifMatch !== undefined || attempt?.earlier !== undefined
+  const needsRead = !isFieldChange || attempt?.earlier !== undefined
   if (!remembered || needsRead || !turn.isShared || !turn.isUnsavedSince(mark)) return undefined
+  const revision = revisionPrecondition(site, remembered)
+  const isExact = revision !== undefined
+  const isSafe =
+    ifMatch === undefined
+      ? isExact || isGuarded(remembered, model)
+      : isExact && matches(ifMatch, etagOf(remembered, model))
+  if (!isSafe) return undefined
   const edition = { resource: remembered, urlOf: withoutUrls }
-  return { edition, isLatest: false, isRemembered: true, turn }
+  return { edition, isLatest: false, isRemembered: true, revision, turn }
 }
 
 /** The state to save over: what was read before the turn, or what is there now. */
@@ -157,9 +170,7 @@ async function readBase(
   if (!isSameUuid(edition.resource.id, uuid)) {
     throw busy(`The id ${id} has become another edition's`)
   }
-  return isLatest
-    ? { edition, isLatest, isRemembered: false, turn }
-    : asBase(context, edition, turn)
+  return isLatest ? readAsBase(context, edition, turn) : asBase(context, edition, turn)
 }
 
 /** Whether an edition may have been saved since the look before the turn. */
@@ -174,9 +185,19 @@ function mayBeSaved(
 }
 
 /** An edition as Drupal shows it, which is the latest version where its type has no others. */
-function asBase({ resources }: EditionContext, edition: LoadedEdition, turn: QueuedTurn): SaveBase {
-  const hasVersions = resources.latestVersion(edition.resource.type).length > 0
-  return { edition, isLatest: !hasVersions, isRemembered: false, turn }
+function asBase(context: EditionContext, edition: LoadedEdition, turn: QueuedTurn): SaveBase {
+  const hasVersions = context.resources.latestVersion(edition.resource.type).length > 0
+  return { ...readAsBase(context, edition, turn), isLatest: !hasVersions }
+}
+
+/** The latest version of an edition, read for a save. */
+export function readAsBase(
+  { site }: EditionContext,
+  edition: LoadedEdition,
+  turn: QueuedTurn
+): SaveBase {
+  const revision = revisionPrecondition(site, edition.resource)
+  return { edition, isLatest: true, isRemembered: false, revision, turn }
 }
 
 /** The answer of an earlier attempt that has saved; undefined if there is none. */
@@ -219,6 +240,6 @@ async function saveLatest<Result>(
   work: TurnWork<Result>
 ): Promise<Result> {
   const latest = await load(context, edition.resource.id, caller, 'latest')
-  const base = { edition: latest, isLatest: true, isRemembered: false, turn }
+  const base = readAsBase(context, latest, turn)
   return (await saveMatching(context, base, caller, options, work))!
 }

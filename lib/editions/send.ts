@@ -33,15 +33,17 @@ export async function sendResolved(
 /**
  * Sends an edition to the CMS, and reports that it was saved, or may have been.
  * @param current the edition as it is, for an update
+ * @param revision the revision that it may be saved over
  */
 export async function sendEdition(
   context: EditionContext,
   resource: Resource,
   caller: Caller,
-  current?: Resource
+  current?: Resource,
+  revision?: number
 ): Promise<WriteResult> {
   try {
-    const result = await context.resources.send(resource, caller, current)
+    const result = await context.resources.send(resource, caller, current, revision)
     if ('refused' in result) return result
     context.onSave(result.saved.resource.id)
     return requireText(context, result.saved)

@@ -33,7 +33,7 @@ export async function updateEdition(
     isConditional: changed !== null && Object.hasOwn(body, changed)
   } as const
   return saveInTurn<EditionText>(context, id, caller, options, {
-    isGuarded: !changeOptions.isConditional,
+    isFieldChange: !changeOptions.isConditional,
     save: async (base) => {
       const named = await namedAsShown(context, body, base.edition, caller)
       return saveChange(context, base, named, caller, changeOptions)

@@ -6,6 +6,7 @@ import { errorDocument } from './document.ts'
 import { CmsError, errorObjects, restMessage } from './errors.ts'
 import { answerJsonApi, type CmsAnswer, type Incoming } from './jsonapi.ts'
 import { createLogin } from './login.ts'
+import { moduleHeaders } from './module.ts'
 import { createPageCache } from './page-cache.ts'
 import { parseQuery, sortedUrl } from './query.ts'
 import { answerRest } from './rest.ts'
@@ -108,6 +109,7 @@ export function createCms({
     includeCount: false,
     lateReads: false,
     maxAge: 0,
+    module: undefined,
     ...switches
   }
   const requestLines: string[] = []
@@ -120,6 +122,7 @@ export function createCms({
     settings,
     store: createStore(content.entities, kept),
     cache: createCache(settings),
+    savedInPlace: new Set(),
     now
   }
   const login = createLogin(site, new Map(Object.entries(content.passwords)), content.roles)
@@ -217,7 +220,13 @@ export function createCms({
     requests++
     if (requestLines.push(`${method} ${request.url} ${status}`) > keptLines) requestLines.shift()
     onRequest({ method, url: request.url ?? '/', status, user: caller.viewer.name })
-    response.writeHead(status, { ...common, ...type, ...stale, ...headers })
+    response.writeHead(status, {
+      ...common,
+      ...type,
+      ...stale,
+      ...headers,
+      ...moduleHeaders(site, path)
+    })
     response.end(
       method === 'HEAD' || body === undefined
         ? undefined

@@ -14,6 +14,8 @@ interface ErrorOptions {
   /** The address of `links.info`, when it is not the section of the status. */
   info?: string
   violations?: Violation[]
+  /** The code of the exception. */
+  code?: string
 }
 
 /** An answer other than the asked one: status, detail, and where the request went wrong. */
@@ -23,6 +25,7 @@ export class CmsError extends Error {
   headers: Record<string, string>
   violations: Violation[]
   info: string | undefined
+  code: string | undefined
 
   constructor(status: number, detail: string, details: ErrorOptions = {}) {
     super(detail)
@@ -31,6 +34,7 @@ export class CmsError extends Error {
     this.headers = details.headers ?? {}
     this.violations = details.violations ?? []
     this.info = details.info
+    this.code = details.code
   }
 }
 
@@ -44,6 +48,7 @@ const kinds: Record<number, { title: string; section?: string }> = {
   405: { title: 'Method Not Allowed', section: '4.6' },
   406: { title: 'Not Acceptable', section: '4.7' },
   409: { title: 'Conflict', section: '4.10' },
+  412: { title: 'Precondition Failed', section: '4.13' },
   415: { title: 'Unsupported Media Type', section: '4.16' },
   422: { title: 'Unprocessable Content' },
   500: { title: 'Internal Server Error', section: '5.1' },
@@ -81,6 +86,7 @@ export function errorObjects(error: CmsError, via: string): object[] {
       status,
       detail: error.message,
       links,
+      ...(error.code !== undefined && { code: error.code }),
       ...(error.pointer ? { source: { pointer: error.pointer } } : {})
     }
   ]

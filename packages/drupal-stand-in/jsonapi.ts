@@ -22,6 +22,7 @@ import {
   type Route
 } from './routes.ts'
 import { resourceTypes, type Site } from './site.ts'
+import { requireRevision } from './module.ts'
 import { create, requireAccess, requireCreateAccess, update } from './write.ts'
 
 /** An answer before it is written: the body is JSON unless it is text. */
@@ -156,7 +157,7 @@ export function answerJsonApi(
   }
   if (isWrite(method)) {
     login.checkCsrf(caller, headers)
-    return write(site, route, request, method, call.text)
+    return write(site, route, request, method, call)
   }
   const body = read(site, route, request)
   if (isCached && !isPersonal) site.cache.set(caller.viewer, url, query, route.uuid, body)
@@ -193,7 +194,7 @@ function write(
   route: Exclude<Route, { kind: 'page' }>,
   request: Request,
   method: string,
-  text: string
+  { text, headers }: Pick<Incoming, 'text' | 'headers'>
 ): CmsAnswer {
   const { viewer, url } = request
   if (route.kind === 'collection') {
@@ -210,6 +211,7 @@ function write(
   const entity = site.store.byUuid(route.entityType, route.uuid)!
   if (route.kind !== 'individual') {
     requireAccess(viewer, entity, 'update')
+    requireRevision(site, entity, headers)
     site.cache.forget(entity)
     const owner = changeRelationship(site, viewer, method, entity, route.field, readBody(text))
     return method === 'POST'
@@ -217,6 +219,7 @@ function write(
       : { status: 204 }
   }
   requireAccess(viewer, entity, method === 'DELETE' ? 'delete' : 'update')
+  requireRevision(site, entity, headers)
   site.cache.forget(entity)
   if (method === 'DELETE') {
     site.store.remove(entity)

@@ -27,6 +27,8 @@ export interface SiteSwitches {
    * (Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher).
    */
   lateReads: boolean
+  /** The version of Quoin's module, if the site has it. */
+  module: string | undefined
 }
 
 /** What every part of the stand-in needs to know of the site it plays. */
@@ -37,6 +39,8 @@ export interface Site {
   settings: SiteSwitches
   store: Store
   cache: Cache
+  /** The revisions that were saved again without a new one, where the module is there. */
+  savedInPlace: Set<string>
   now: () => number
 }
 

@@ -8,6 +8,7 @@ import {
 import { denormalize, type RequestDocument } from './denormalize.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, type Field } from './model.ts'
+import { noteInPlace } from './module.ts'
 import { fieldItems } from './resource.ts'
 import type { Site } from './site.ts'
 import { defaultFields, type Entity, type Item } from './store.ts'
@@ -168,6 +169,7 @@ export function save(
     fields.revision_uid = [{ target_id: viewer.uid }]
     fields.revision_timestamp = stamp
   }
+  if (!newRevision) noteInPlace(site, before)
   return site.store.update({ ...after, fields }, newRevision)
 }
 

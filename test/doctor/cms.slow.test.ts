@@ -7,6 +7,7 @@ import { report } from '../../packages/setup/diagnosis.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account } from '#lib/drupal/accounts.ts'
 import { createHttp } from '#lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'
 import { enlarged, serve, writes } from '../editions/site.ts'
 
@@ -86,6 +87,7 @@ t.test('an administrator sees that everything is right, and nothing was changed'
     'ok   writing: JSON:API takes writes',
     'ok   writing: admin may create daily',
     'ok   writing: admin may create special',
+    "ok   module: the site does not have Quoin's Drupal module, which is optional",
     'ok   editions of daily: admin sees 45 on the first page',
     'ok   editions of special: admin sees 15 on the first page',
     'ok   filters: admin finds what there is',
@@ -105,6 +107,19 @@ t.test('an administrator sees that everything is right, and nothing was changed'
     'one login, and no write that could succeed'
   )
   t.equal(await countOf(url), before)
+})
+
+t.test("the doctor tells the version of Quoin's module", async (t) => {
+  const { version } = manifest
+  const { cms, url } = await open(t)
+  cms.settings.module = version
+  t.strictSame(about(await lines(t, { url }), 'module:'), [`ok   module: the site has Quoin's module ${version}`])
+  cms.settings.module = '0.0.1'
+  const [old] = about(await lines(t, { url }), 'module:')
+  t.match(
+    old,
+    `!    module: the site has Quoin's module 0.0.1, and this is Quoin ${version}: copy packages/drupal-module/quoin of Quoin ${version}`
+  )
 })
 
 async function countOf(url: string): Promise<number> {

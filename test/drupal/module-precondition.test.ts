@@ -42,6 +42,11 @@ t.test('the module saves over the revision that a request names, and over no oth
   }
   const revisionOf = ({ attributes }: Edition) => String(attributes.drupal_internal__revision_id)
 
+  for (const path of ['', '/publisher_container/daily', `/publisher_container/daily/${first.id}`, '/publisher_container/daily/none']) {
+    const { headers } = await fetch(`${site.url}/jsonapi${path}`)
+    t.match(headers.get('quoin-module'), /^\d+\.\d+\.\d+$/, `an answer to /jsonapi${path}`)
+  }
+
   const saved = await patch('Second', revisionOf(first))
   t.match(saved, { status: 200, module: /^\d+\.\d+\.\d+$/ })
   const second = revisionOf(saved.data!)

@@ -6,6 +6,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { newCaller } from '#lib/http/calls.ts'
 import { newspaper } from '../../dev/content.ts'
+import type { CmsOptions } from '../../packages/drupal-stand-in/cms.ts'
 import { openHostile, startHostileCms, JSONAPI, type Asked } from '../editions/hostile-cms.ts'
 import { basic, editionsOf } from '../editions/site.ts'
 import { model } from '../editions/fixtures.ts'
@@ -18,10 +19,10 @@ const value = (text: unknown) => [{ value: text }]
 const title = (text: string) => ({ title: value(text) })
 
 /** A desk whose editor was shown the edition, on a site whose clock stands still. */
-async function openShown(t: Test, env: Record<string, string> = {}) {
+async function openShown(t: Test, options: Partial<CmsOptions> = {}) {
   const { endpoint } = await startEngine(t, 'dynalite')
   const clock = { now: Date.UTC(2026, 10, 27, 12) }
-  const { call, cms, app } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint, ...env }, now: () => clock.now })
+  const { call, cms, app } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => clock.now, ...options })
   const save = async (body: object, headers: Record<string, string> = {}) => {
     const { status, body: saved, upstream, headers: fields } = await call('POST', path, { body, as: 'editor', headers })
     return { status, saved, etag: String(fields['etag']), methods: upstream.map((line) => line.split(' ', 1)[0]).join(' ') }
@@ -167,7 +168,8 @@ t.test('a save without a shared turn needs a read, and ends what was shown befor
 
 t.test('an answer is no base after a quarter of an hour', (t) => {
   const clock = { now: 0 }
-  const bases = createBases(model, fakeTime({ monotonic: () => clock.now }))
+  const { cms, revisions } = createSite({ cms: {} as Jsonapi, model, cmsUrl: 'http://cms.example', warn() {} })
+  const bases = createBases({ cms, model, revisions }, fakeTime({ monotonic: () => clock.now }))
   const caller = newCaller(basic('editor'))
   const resource = { type: 'publisher_container--daily', id: uuid.toUpperCase(), attributes: { changed: 'now', default_langcode: true } }
   bases.keep(resource, 10, caller, 1)

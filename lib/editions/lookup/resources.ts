@@ -59,9 +59,15 @@ export interface Resources {
   /**
    * Writes an edition.
    * @param current the edition as it is, if this changes one
+   * @param revision the revision that it may be saved over, for Quoin's module to compare
    * @returns the edition as it is afterwards, or the CMS's refusal
    */
-  send(resource: Resource, caller: Caller, current?: Resource): Promise<SendResult>
+  send(
+    resource: Resource,
+    caller: Caller,
+    current?: Resource,
+    revision?: number
+  ): Promise<SendResult>
 }
 
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
@@ -77,6 +83,7 @@ export function createResources(site: Site): Resources {
       readSparsePage(context, collection, query, attributes, caller),
     shape: (resourceType, incomplete, caller) =>
       readShape(context, resourceType, incomplete, caller),
-    send: (resource, caller, current) => sendResource(context, resource, caller, current)
+    send: (resource, caller, current, revision) =>
+      sendResource(context, resource, caller, current, revision)
   }
 }

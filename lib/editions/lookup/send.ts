@@ -23,6 +23,8 @@ interface ResourceWrite {
   resource: Resource
   /** The edition as it is, if the write changes one. */
   current: Resource | undefined
+  /** The revision that it may be saved over. */
+  revision: number | undefined
   caller: Caller
   collection: Collection
   target: WriteTarget
@@ -47,11 +49,12 @@ export async function sendResource(
   context: ResourceContext,
   resource: Resource,
   caller: Caller,
-  current?: Resource
+  current?: Resource,
+  revision?: number
 ): Promise<SendResult> {
   const collection = await collectionOf(context, resource.type, caller)
   const target = targetOf(resource, current, collection, context.model)
-  return attemptWrite(context, { resource, current, caller, collection, target }, 0)
+  return attemptWrite(context, { resource, current, revision, caller, collection, target }, 0)
 }
 
 function targetOf(
@@ -83,8 +86,9 @@ async function attemptWrite(
   write: ResourceWrite,
   round: number
 ): Promise<SendResult> {
-  const { resource, caller, target } = write
-  const answer = await context.cms.request({ ...target, body: { data: resource }, caller })
+  const { resource, revision, caller, target } = write
+  const body = { data: resource }
+  const answer = await context.cms.request({ ...target, body, caller, revision })
   if (answer.status < 400) return { saved: await editionAfter(context, write, answer) }
   const unknown = unknownProperties(answer)
   if (!unknown || round === DROP_ROUNDS) return { refused: answer }

@@ -5,6 +5,8 @@ import type { Caller } from '../../http/calls.ts'
 import { systemTime, type Time } from '../../time.ts'
 import { publicNames, type ContentModel } from '../model.ts'
 import { isDefault } from '../site/revisions.ts'
+import type { Site } from '../site/site.ts'
+import { revisionPrecondition } from './precondition.ts'
 import type { SaveMark } from './save-queue.ts'
 
 /** What a caller was answered last of an edition, and the last save before that. */
@@ -15,15 +17,15 @@ export interface RememberedBase {
 
 /**
  * What callers were answered last of each edition. An update whose caller was shown the present
- * state needs no read: Drupal refuses a PATCH with another `changed` than the stored one. Source:
- * Drupal\Core\Field\ChangedFieldItemList::defaultAccess(), which lets nobody change it.
+ * state needs no read: Drupal refuses a PATCH with another `changed` than the stored one, and with
+ * Quoin's module one that names another revision. Source:
+ * Drupal\Core\Field\ChangedFieldItemList::defaultAccess(), which lets nobody change `changed`.
  */
 export interface Bases {
   of(uuid: string, caller: Caller): RememberedBase | undefined
   /**
-   * Remembers an answer, if `changed` tells Drupal of later saves: not where the type has none, the
-   * caller is not shown it, or this is a translation, whose original may change a shared field and
-   * leave its `changed` alone. A draft beside the published revision is no base either.
+   * Remembers an answer, if its revision or its `changed` tells Drupal of later saves (`isGuarded`).
+   * A draft beside the published revision is no base.
    * @param size in characters of its JSON
    */
   keep(resource: Resource, size: number, caller: Caller, mark: SaveMark): void
@@ -39,16 +41,18 @@ const REMEMBERED_MS = 900_000
 const ANSWERS = 5000
 const CHARACTERS = 8 * 1024 * 1024
 
+type BaseSite = Pick<Site, 'cms' | 'model' | 'revisions'>
+
 interface BaseContext {
   time: Time
-  model: ContentModel
+  site: BaseSite
   bases: LRUCache<string, RememberedBase & { until: number }>
 }
 
-export function createBases(model: ContentModel, time: Time = systemTime): Bases {
+export function createBases(site: BaseSite, time: Time = systemTime): Bases {
   const context: BaseContext = {
     time,
-    model,
+    site,
     bases: new LRUCache({ max: ANSWERS, maxSize: CHARACTERS })
   }
   return {
@@ -67,26 +71,32 @@ function findBase(
 }
 
 function keepBase(
-  { bases, model, time }: BaseContext,
+  { bases, site, time }: BaseContext,
   resource: Resource,
   size: number,
   caller: Caller,
   mark: SaveMark
 ): void {
-  if (!isGuarded(resource, model)) return
+  const isKnown =
+    revisionPrecondition(site, resource) !== undefined || isGuarded(resource, site.model)
+  if (!isKnown || !isDefault(resource)) return
   const until = time.monotonic() + REMEMBERED_MS
   bases.set(baseKey(resource.id, caller), { resource, mark, until }, { size: size + 1 })
 }
 
-/** Whether Drupal notices by `changed` that somebody has saved after this state. */
-function isGuarded(resource: Resource, model: ContentModel): boolean {
+/**
+ * Whether Drupal notices by `changed` that somebody has saved after this state, in another second:
+ * not where the type has none, the caller is not shown it, or this is a translation, whose original
+ * may change a shared field and leave its `changed` alone.
+ */
+export function isGuarded(resource: Resource, model: ContentModel): boolean {
   const { attributes = {} } = resource
   const { changed, defaultLangcode } = model.keys
   const hasChanged = publicNames(model, changed).some((name) =>
     ['string', 'number'].includes(typeof attributes[name])
   )
   const isOriginal = publicNames(model, defaultLangcode).every((name) => attributes[name] === true)
-  return hasChanged && isOriginal && isDefault(resource)
+  return hasChanged && isOriginal
 }
 
 function baseKey(uuid: string, caller: Caller): string {

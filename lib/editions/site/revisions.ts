@@ -19,16 +19,24 @@ export interface Revisions {
   learnFrom(resource: Resource): void
   /** The newest one, if the resource shows an older one. */
   newerThan(resource: Resource): number | undefined
-  /** Forgets an edition. */
+  /** The id of the revision that a resource shows; undefined if the caller is not shown it. */
+  idOf(resource: Resource): number | undefined
+  /** Takes in that a revision was saved again, without a new one. */
+  learnReuse(uuid: string, revision: number): void
+  /** Whether a revision is known to name several states. */
+  isReused(uuid: string, revision: number): boolean
+  /** Forgets the newest revision of an edition. */
   forget(uuid: string): void
 }
 
-/** For how many editions Quoin remembers the newest revision. */
+/** For how many editions Quoin remembers the newest revision, and one that was saved again. */
 const EDITIONS = 10_000
 
 export interface RevisionsContext {
   /** The newest revision of each edition, by its uuid. */
   newest: LRUCache<string, number>
+  /** The last revision of each edition that was saved again, by its uuid. */
+  reused: LRUCache<string, number>
   /** The public name of the revision's id; empty where the content model has none. */
   attribute: string
 }
@@ -36,12 +44,18 @@ export interface RevisionsContext {
 export function createRevisions(model: ContentModel): Revisions {
   const [attribute = ''] = publicNames(model, model.keys.revision)
   const newest = new LRUCache<string, number>({ maxSize: EDITIONS, sizeCalculation: () => 1 })
-  const context: RevisionsContext = { newest, attribute }
+  const reused = new LRUCache<string, number>({ maxSize: EDITIONS, sizeCalculation: () => 1 })
+  const context: RevisionsContext = { newest, reused, attribute }
   return {
     of: (uuid) => newestRevision(context, uuid),
     learn: (uuid, revision) => learnRevision(context, uuid, revision),
     learnFrom: (resource) => learnRevisionFrom(context, resource),
     newerThan: (resource) => newerRevision(context, resource),
+    idOf: (resource) => revisionId(context, resource),
+    learnReuse: (uuid, revision) => {
+      reused.set(uuid.toLowerCase(), revision)
+    },
+    isReused: (uuid, revision) => reused.get(uuid.toLowerCase()) === revision,
     forget: (uuid) => {
       newest.delete(uuid.toLowerCase())
     }
@@ -50,6 +64,14 @@ export function createRevisions(model: ContentModel): Revisions {
 
 export function newestRevision({ newest }: RevisionsContext, uuid: string): number | undefined {
   return newest.get(uuid.toLowerCase())
+}
+
+export function revisionId(
+  { attribute }: Pick<RevisionsContext, 'attribute'>,
+  { attributes }: Resource
+): number | undefined {
+  const revision = attributes?.[attribute]
+  return Number.isSafeInteger(revision) ? (revision as number) : undefined
 }
 
 export function learnRevision(context: RevisionsContext, uuid: string, revision: unknown): void {

@@ -27,6 +27,8 @@ const WORKING_COPY = /working copy/
 const NO_SUCH_FIELD =
   /^Invalid nested filtering\. The field `[^`]+`, given in the path `[^`]+`, does not exist\.$/
 const REFUSED_PATH = /, given in the path `([^`]+)`/
+/** The code of the module's error of a revision that was saved again. */
+const SAVED_IN_PLACE = '1'
 const MODIFIED = /The content has either been modified by another user/
 
 /**
@@ -116,16 +118,30 @@ function refusedMethod(languages: string | undefined, status: number, cause: Err
 }
 
 /**
- * Whether an update was refused because its `changed` is not the present one: either at once, or
- * when Drupal validated it after another process had saved. Source:
+ * Whether an update was refused because its revision or its `changed` is not the present one: at
+ * once, or when Drupal validated it after another process had saved. Sources:
+ * packages/drupal-module/quoin/src/RevisionPrecondition.php,
  * Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
  */
-export function isStale({ status, document }: JsonapiAnswer, changedField: string): boolean {
+export function isStale(
+  { status, document }: JsonapiAnswer,
+  changedField: string | undefined
+): boolean {
+  if (status === 412) return true
+  if (changedField === undefined) return false
   return (document.errors ?? []).some(
     (error) =>
       (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) ||
       (status === 422 && MODIFIED.test(detailOf(error)))
   )
+}
+
+/**
+ * Whether an update was refused because its revision was saved again since it was made, so that it
+ * names no single state. Source: packages/drupal-module/quoin/src/RevisionPrecondition.php.
+ */
+export function isOfReused({ status, document: { errors = [] } }: JsonapiAnswer): boolean {
+  return status === 412 && errors.some(({ code }) => code === SAVED_IN_PLACE)
 }
 
 /**

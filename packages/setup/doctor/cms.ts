@@ -16,7 +16,7 @@ import {
   userIn,
   type Document
 } from '../../../lib/drupal/document.ts'
-import { commandFor } from '../../../lib/package-root.ts'
+import { commandFor, QUOIN_VERSION } from '../../../lib/package-root.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'
@@ -67,6 +67,7 @@ export async function* checkCms({
       `editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`
     )
     yield* writes(visitor, collections, model.keys.uuid)
+    yield moduleDiagnosis(cms.module?.version())
     yield* checkEditions(visitor, collections, model)
     yield* checkLists(visitor, model, new URL(url).origin)
     const ask = createAsk({ http, jsonapiPath, ...login })
@@ -125,6 +126,21 @@ export function entryPointDiagnosis(
     )
   }
   return ok(`CMS: ${address} answers as JSON:API ${String(jsonapi.version)}`)
+}
+
+/**
+ * Whether the site has Quoin's Drupal module, and in the version of this Quoin.
+ * @param version that the answers of the site have named
+ */
+export function moduleDiagnosis(version: string | undefined): Diagnosis {
+  if (version === undefined) {
+    return ok("module: the site does not have Quoin's Drupal module, which is optional")
+  }
+  if (version === QUOIN_VERSION) return ok(`module: the site has Quoin's module ${version}`)
+  return wrong(
+    `module: the site has Quoin's module ${version}, and this is Quoin ${QUOIN_VERSION}`,
+    `copy packages/drupal-module/quoin of Quoin ${QUOIN_VERSION} to the site, then run drush updatedb and drush cr`
+  )
 }
 
 /**

@@ -35,7 +35,7 @@ final class ModuleHeader implements EventSubscriberInterface {
    * Sets the header field, on refusals too.
    */
   public function onResponse(ResponseEvent $event): void {
-    if (Routes::isJsonApiRequest($event->getRequest()->attributes->all())) {
+    if ($event->getRequest()->attributes->get(Routes::JSON_API_ROUTE_FLAG_KEY)) {
       $event->getResponse()->headers->set(self::NAME, self::VERSION);
     }
   }
