@@ -5,7 +5,13 @@ export default [
   ...neostandard({
     ts: true,
     noStyle: true,
-    ignores: ['.tap/**', '.data/**', '**/dist/**', 'test/drupal/site/**']
+    ignores: [
+      '.tap/**',
+      '.data/**',
+      '**/dist/**',
+      'packages/drupal-module/build/**',
+      'test/drupal/site/**'
+    ]
   }),
   // A schema and its type share one name.
   { files: ['**/*.ts'], rules: { '@typescript-eslint/no-redeclare': 'off' } },

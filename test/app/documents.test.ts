@@ -80,7 +80,7 @@ t.test('the commands that the documents name are there', async (t) => {
   const { scripts, bin } = JSON.parse(read('package.json')) as { scripts: Record<string, string>; bin: Record<string, string> }
   for (const document of documents) {
     const text = read(document)
-    for (const [, script] of text.matchAll(/\bnpm run ([\w:]+)/g)) t.ok(scripts[script!], `${document}: npm run ${script}`)
+    for (const [, script] of text.matchAll(/\bnpm run ([\w:]+(?:-\w+)*)/g)) t.ok(scripts[script!], `${document}: npm run ${script}`)
     for (const [, file] of text.matchAll(/\bdocker run .* quoin node (\S+)/g)) {
       t.equal(file, bin['quoin'], document)
     }

@@ -13,6 +13,7 @@ import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 const SOURCES = [
   'dev',
   'packages/desk',
+  'packages/drupal-module',
   'packages/drupal-stand-in',
   'tsconfig.json',
   'tsconfig.build.json',

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildModule } from '../../packages/drupal-module/build-module.ts'
 import { linkFolder } from './files.ts'
 import { run } from './php.ts'
 
@@ -56,7 +57,7 @@ export function layOut(tree: Tree, folder: string): string {
   linkFolder(tree.vendor, join(folder, relative(tree.base, tree.vendor)))
   linkFolder(join(tree.web, 'core'), join(web, 'core'), ['tests', 'node_modules'])
   cpSync(new URL('modules', import.meta.url), join(web, 'modules'), { recursive: true })
-  cpSync(new URL('../../packages/drupal-module/quoin', import.meta.url), join(web, 'modules/quoin'), { recursive: true })
+  buildModule(join(web, 'modules/quoin'))
   cpSync(join(tree.web, 'core/assets/scaffold/files/index.php'), join(web, 'index.php'))
   const vendor = relative(tree.web, tree.vendor)
   writeFileSync(join(web, 'autoload.php'), `<?php\nreturn require __DIR__ . '/${vendor}/autoload.php';\n`)
