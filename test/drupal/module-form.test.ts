@@ -1,0 +1,279 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { control, line, notes, press, says, startFormSite, until } from './form.ts'
+import type { Site } from './site.ts'
+
+/** A field of the desk. */
+const deskField = (name: string) => `[data-field="${name}"]`
+
+/** The same members in the order of their names. */
+const sorted = async (texts: object | Promise<object>) => Object.entries(await texts).sort()
+
+t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) => {
+  const { site, node, texts, form, desk, locks, reset, stopQuoin } = await startFormSite(t)
+  t.beforeEach(reset)
+
+  await t.test('a lock is seen both ways, with who has it, and given back when nothing is typed', async (t) => {
+    const editor = await form(t, 'editor')
+    const ben = await desk(t, 'ben')
+    await control(editor, 'title[0][value]').fill('Typed in Drupal')
+    await says(notes(editor, 'title'), /^You are editing this, kept/)
+    await says(ben.locator(deskField('title')), /editor is editing this since/)
+    t.equal((await texts())['title editor'], 'Typed in Drupal')
+
+    await ben.locator('#field-field_key').focus()
+    await says(notes(editor, 'field_key'), /Ben is editing this since/)
+    await says(line(editor), 'Ben is editing Key.')
+    t.equal(await control(editor, 'field_key[0][value]').isEditable(), false)
+    await ben.locator('#field-field_key').blur()
+    await until(async () => (await notes(editor, 'field_key').innerText()) === '')
+    await says(line(editor), 'Looking on: Ben')
+    t.equal(await control(editor, 'field_key[0][value]').isEditable(), true)
+
+    const title = control(editor, 'title[0][value]')
+    await title.fill('Harbour bridge to open')
+    t.equal('title editor' in (await texts()), true, 'as long as it has the focus')
+    await title.blur()
+    await until(async () => !('title editor' in (await texts())))
+    await until(async () => !/is editing/.test(await ben.locator(deskField('title')).innerText()))
+  })
+
+  await t.test('text is kept when the desk takes a field over, and when the form does', async (t) => {
+    const editor = await form(t, 'editor')
+    const ben = await desk(t, 'ben')
+    const title = control(editor, 'title[0][value]')
+    await title.fill('Mine')
+    await says(notes(editor, 'title'), /kept/)
+    await ben
+      .locator(deskField('title'))
+      .getByRole('button', { name: /^Take over/ })
+      .click()
+    await says(notes(editor, 'title'), /Ben is editing this/)
+    await says(notes(editor, 'title'), /You had typed “Mine”/)
+    t.equal(await title.inputValue(), 'Harbour bridge to open', 'the form has what is saved')
+    await ben.locator('#field-title').fill('His')
+    await until(async () => (await texts())['title Ben'] === 'His')
+
+    await press(editor, 'title', 'Take over')
+    await says(ben.locator('main'), /editor took over Title/)
+    await says(ben.locator('main'), /His/)
+    await press(editor, 'title', 'Restore')
+    t.equal(await title.inputValue(), 'Mine')
+    await until(async () => (await texts())['title editor'] === 'Mine')
+    await until(async () => (await locks('2', '').drafts(node)).length === 0)
+    t.match(await locks('ben', '').drafts(node), [{ fieldName: 'title', payload: 'His' }])
+  })
+
+  await t.test('who wants a field asks for it, and its holder hands it over', async (t) => {
+    const editor = await form(t, 'editor')
+    const ben = await desk(t, 'ben')
+    await control(editor, 'field_note[0][value]').fill('Mine')
+    await ben
+      .locator(deskField('field_note'))
+      .getByRole('button', { name: /^Ask for it/ })
+      .click()
+    await says(notes(editor, 'field_note'), /Ben asks for this/)
+    await press(editor, 'field_note', 'Hand over')
+    await until(async () => !('field_note editor' in (await texts())))
+    await says(notes(editor, 'field_note'), /You had typed “Mine”/)
+
+    await ben.locator('#field-field_note').fill('His')
+    await says(notes(editor, 'field_note'), /Ben is editing this/)
+    await press(editor, 'field_note', 'Ask for it')
+    await says(ben.locator(deskField('field_note')), /editor asks for this/)
+    await press(editor, 'field_note', 'Withdraw')
+    await until(async () => !/asks for this/.test(await ben.locator(deskField('field_note')).innerText()))
+  })
+
+  await t.test('what is typed is offered again after a crash, in every kind of field', async (t) => {
+    const editor = await form(t, 'editor')
+    await control(editor, 'title[0][value]').fill('Typed before the crash')
+    await editor.locator('.ck-editor__editable').click()
+    await editor.keyboard.press('Control+End')
+    await editor.keyboard.type(' New.')
+    await control(editor, 'field_place').selectOption('world')
+    await control(editor, 'field_topics[world]').check()
+    await control(editor, 'field_lead[value]').uncheck()
+    await control(editor, 'field_day[0][value][date]').fill('2026-12-01')
+    await control(editor, 'field_at[0][value][time]').fill('13:30:00')
+    await control(editor, 'field_source[0][uri]').fill('/node/1')
+    await control(editor, 'field_marks[2][value]').fill('web')
+    await control(editor, 'field_stories[2][target_id]').fill('Article 3 (3)')
+    const typed = {
+      'title editor': 'Typed before the crash',
+      'field_intro editor': '<p>The <strong>old</strong> bridge. New.</p>',
+      'field_place editor': 'world',
+      'field_topics editor': 'home\nworld\nsport',
+      'field_lead editor': 'false',
+      'field_day editor': '2026-12-01',
+      'field_at editor': '2026-10-06T13:30:00',
+      'field_source editor': 'internal:/node/1',
+      'field_marks editor': 'print\ne-paper\nweb',
+      'field_stories editor': '1 2 3'
+    }
+    await until(async () => JSON.stringify(await sorted(texts())) === JSON.stringify(await sorted(typed)))
+    await editor.context().close()
+
+    const again = await form(t, 'editor')
+    const fields = Object.keys(typed).map((key) => key.split(' ')[0]!)
+    for (const field of fields) {
+      await says(notes(again, field), /^You had typed/)
+      await press(again, field, 'Restore')
+      await says(notes(again, field), /^You are editing this/)
+    }
+    t.equal(await control(again, 'title[0][value]').inputValue(), 'Typed before the crash')
+    t.equal(await again.locator('.ck-editor__editable').innerText(), 'The old bridge. New.')
+    t.equal(await control(again, 'field_stories[2][target_id]').inputValue(), '3 (3)')
+    await again.locator('[data-drupal-selector="edit-submit"]').click()
+    await again.waitForURL(/\/node\/\d+$/)
+    await until(async () => Object.keys(await texts()).length === 0)
+    const saved = JSON.parse(
+      await site.php(`$node = \\Drupal\\node\\Entity\\Node::load(${node.id});
+      return [$node->label(), $node->field_intro->value, $node->field_place->value, $node->field_topics->getString(), $node->field_lead->value,
+        $node->field_day->value, $node->field_at->value, $node->field_source->uri, $node->field_marks->getString(), $node->field_stories->getString()];`)
+    )
+    t.strictSame(saved, [
+      'Typed before the crash',
+      '<p>The <strong>old</strong> bridge. New.</p>',
+      'world',
+      'home, world, sport',
+      '0',
+      '2026-12-01',
+      '2026-10-06T11:30:00',
+      'internal:/node/1',
+      'print, e-paper, web',
+      '1, 2, 3'
+    ])
+  })
+
+  await t.test('a form that Drupal refuses comes back with its locks; one that is saved has none', async (t) => {
+    const editor = await form(t, 'editor')
+    const save = () => editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await control(editor, 'title[0][value]').fill('Refused at first')
+    await control(editor, 'field_source[0][uri]').fill('no address')
+    await says(notes(editor, 'field_source'), /kept/)
+    await save()
+    await says(editor.locator('[data-drupal-messages]'), /Manually entered paths/)
+    await says(notes(editor, 'title'), /^You are editing this/)
+    await says(notes(editor, 'field_source'), /^You are editing this/)
+    await until(async () => (await texts())['title editor'] === 'Refused at first')
+
+    const ben = locks('ben', 'Ben')
+    await ben.overwrite({ ...node, fieldName: 'field_source' })
+    await says(notes(editor, 'field_source'), /Ben is editing this/)
+    t.equal(await control(editor, 'field_source[0][uri]').inputValue(), '/node/1', 'what is saved, not what was refused')
+    await save()
+    await editor.waitForURL(/\/node\/\d+$/)
+    await until(async () => !('title editor' in (await texts())))
+    t.equal(await titleIn(site, node.id), 'Refused at first')
+  })
+
+  await t.test('a save at the desk is told in the form, which then gets the new state', async (t) => {
+    const editor = await form(t, 'editor')
+    const ben = await desk(t, 'ben')
+    await control(editor, 'field_note[0][value]').fill('Not saved yet')
+    await says(notes(editor, 'field_note'), /kept/)
+    await ben.locator('#field-field_key').fill('issue-2')
+    await ben.getByRole('button', { name: 'Save changes' }).click()
+    await says(line(editor), /has saved Key\. Drupal takes no save of this form any more\./)
+    await line(editor).getByRole('button', { name: 'Load the form again' }).click()
+    await says(notes(editor, 'field_note'), /^You had typed “Not saved yet”/)
+    t.equal(await control(editor, 'field_key[0][value]').inputValue(), 'issue-2')
+    await press(editor, 'field_note', 'Discard')
+    await until(async () => Object.keys(await texts()).length === 0)
+    await says(notes(editor, 'field_note'), /^$/)
+  })
+
+  await t.test('what another has cannot be changed, and is sent with the form', async (t) => {
+    const ben = locks('ben', 'Ben')
+    const fields = ['field_intro', 'field_place', 'field_topics', 'field_lead', 'field_marks', 'field_photo']
+    for (const fieldName of fields) await ben.acquire({ ...node, fieldName })
+    const editor = await form(t, 'editor')
+    for (const field of fields) await says(notes(editor, field), /Ben is editing this/)
+    const before = await valuesIn(editor)
+    await editor.locator('.ck-editor__editable[contenteditable=false]').click()
+    await editor.keyboard.type('x')
+    await control(editor, 'field_place').focus()
+    await editor.keyboard.press('ArrowDown')
+    await control(editor, 'field_topics[world]').click({ force: true })
+    await control(editor, 'field_lead[value]').focus()
+    await editor.keyboard.press('Space')
+    await control(editor, 'field_marks[0][value]').click()
+    await editor.keyboard.type('x')
+    await control(editor, 'field_marks_add_more').click({ force: true })
+    await editor.waitForTimeout(1500)
+    t.strictSame(await valuesIn(editor), before)
+    t.equal(await control(editor, 'field_marks[4][value]').count(), 0)
+    t.match(await control(editor, 'field_lead[value]').getAttribute('aria-describedby'), /quoin-field_lead/)
+
+    await control(editor, 'title[0][value]').fill('Saved beside Ben')
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await editor.waitForURL(/\/node\/\d+$/)
+    const lead = await site.php(
+      `$node = \\Drupal\\node\\Entity\\Node::load(${node.id}); return [$node->field_lead->value, $node->field_topics->getString(), $node->field_marks->getString()];`
+    )
+    t.strictSame(JSON.parse(lead), ['0', 'home, world, sport', 'print, e-paper, web'])
+  })
+
+  await t.test('AJAX that adds and removes rows loses no binding, and counts as typing', async (t) => {
+    const editor = await form(t, 'editor')
+    await control(editor, 'field_note[0][value]').fill('Typed before')
+    await control(editor, 'field_marks_add_more').click()
+    await control(editor, 'field_marks[4][value]').fill('last')
+    await until(async () => (await texts())['field_marks editor'] === 'print\ne-paper\nweb\nlast')
+    await says(notes(editor, 'field_marks'), /^You are editing this/)
+    t.equal((await texts())['field_note editor'], 'Typed before')
+    await editor.locator('[data-quoin-field=field_marks] [name$="_0_remove_button"]').click()
+    await until(async () => (await texts())['field_marks editor'] === 'e-paper\nweb\nlast')
+    await says(notes(editor, 'field_marks'), /^You are editing this/)
+
+    await control(editor, 'field_note[0][value]').fill('One\nTwo')
+    await control(editor, 'field_key[0][value]').focus()
+    await until(async () => !('field_note editor' in (await texts())))
+  })
+
+  await t.test('a preview keeps the locks', async (t) => {
+    const editor = await form(t, 'editor')
+    await control(editor, 'title[0][value]').fill('Previewed')
+    await says(notes(editor, 'title'), /kept/)
+    await editor.locator('[data-drupal-selector="edit-preview"]').click()
+    await editor.locator('.node-preview-backlink').click()
+    await says(notes(editor, 'title'), /^You are editing this/)
+    t.equal(await control(editor, 'title[0][value]').inputValue(), 'Previewed')
+    await until(async () => (await texts())['title editor'] === 'Previewed')
+  })
+
+  await t.test('without Quoin, and without JavaScript, the form works as before', async (t) => {
+    const plain = await form(t, 'editor', { javaScriptEnabled: false })
+    await control(plain, 'title[0][value]').fill('Without JavaScript')
+    await plain.locator('[data-drupal-selector="edit-submit"]').click()
+    await plain.waitForURL(/\/node\/\d+$/)
+    t.equal(await titleIn(site, node.id), 'Without JavaScript')
+
+    const start = await stopQuoin()
+    const editor = await form(t, 'editor')
+    await control(editor, 'title[0][value]').fill('Without Quoin')
+    await says(line(editor), 'Quoin does not answer: the others do not see what you edit.')
+    t.equal(await notes(editor, 'title').innerText(), '')
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await editor.waitForURL(/\/node\/\d+$/)
+    t.equal(await titleIn(site, node.id), 'Without Quoin')
+
+    const again = await form(t, 'editor')
+    await control(again, 'title[0][value]').fill('Typed meanwhile')
+    await says(line(again), /does not answer/)
+    await start()
+    await until(async () => (await texts())['title editor'] === 'Typed meanwhile')
+    await says(notes(again, 'title'), /^You are editing this, kept/)
+    await until(async () => (await line(again).innerText()) === '')
+  })
+})
+
+const titleIn = async (site: Site, id: string) =>
+  JSON.parse(await site.php(`return \\Drupal\\node\\Entity\\Node::load(${id})->label();`)) as string
+
+/** What the form would send. */
+const valuesIn = (page: Page) =>
+  page.evaluate<string>(
+    `JSON.stringify([...new FormData(document.querySelector('form[data-quoin-form]'))].filter(([name]) => /^(field|title)/.test(name)))`
+  )
