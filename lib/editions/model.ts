@@ -316,7 +316,8 @@ export function contentModel(json: unknown): ContentModel {
   return model as ContentModel
 }
 
-function isTimeZone(name: string): boolean {
+/** Whether this is the name of an IANA time zone. */
+export function isTimeZone(name: string): boolean {
   try {
     return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
   } catch {

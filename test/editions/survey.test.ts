@@ -31,9 +31,8 @@ function site(place: Place): Ask {
   const self: Ask = {
     jsonapiPath,
     cms: {
-      request: async () => {
-        throw new Error('not asked')
-      }
+      // The entry point, for the account.
+      request: async () => ({ status: 200, document: { meta: { links: { me: { meta: { id: 'uuid-me' } } } } } }) as never
     },
     async list(path, query = []) {
       const found = lists[path]
@@ -777,6 +776,33 @@ t.test('time stamps are told from dates by configuration, core REST, the time zo
   }
 })
 
+t.test('fields without any value are named, as far as nothing tells what they hold', async (t) => {
+  const attributes = { publish_on: null, embargo: null, field_a: null, field_b: null, revision_log: null }
+  const stamps = async (storages: Resource[], more: object = {}) => {
+    const { members } = await surveySite(
+      site(
+        configured(
+          issues(() => ({ attributes: { ...attributes, ...more } })),
+          storages
+        )
+      ),
+      'issue',
+      WITH_STORAGES
+    )
+    return members.filter(({ name }) => name === 'timestampFields').map(({ certainty, value, why }) => [certainty, value, why])
+  }
+  t.match(await stamps([storage('field_a', 'timestamp'), storage('field_b', 'string')]), [
+    ['guessed', ['changed', 'field_a', 'publish_on'], /no edition has a value in publish_on; modules call time stamps so$/],
+    ['hidden', undefined, /^no edition has a value in embargo, so whether .* is not known; an edition with one would show it\. Quoin asks/]
+  ])
+  t.match(await stamps([]), [
+    ['guessed', ['changed', 'publish_on']],
+    ['hidden', undefined, /in embargo, field_a, field_b, so .* an edition with one, or the permission 'administer issue fields' would/]
+  ])
+  const [, unseen] = await stamps([], Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field_${index}`, null])))
+  t.match(unseen, ['hidden', undefined, / and 13 more, so/])
+})
+
 t.test('decimals are told from texts by configuration alone', async (t) => {
   const rows = issues(() => ({
     attributes: { field_price: '2.50', field_prices: ['2.50', '3.00'], field_version: '3.10', field_city: 'x' }
@@ -794,19 +820,43 @@ t.test('decimals are told from texts by configuration alone', async (t) => {
   t.equal((await survey(rowsOf(issues()))).decimalFields, undefined, 'nothing looks like one')
 })
 
-t.test('the time zone is that of the machine, if the times have its offsets', async (t) => {
+t.test('the time zone is that of the machine, or of the account, if the times have its offsets', async (t) => {
   const rows = (...times: string[]) => times.map((time, index) => issue(index + 1, { attributes: { field_begins: time } }))
   const berlin = rows('2026-07-01T05:00:00+02:00', '2026-11-18T05:00:00+01:00')
-  t.match(timeZoneMember(berlin, 'Europe/Berlin'), { certainty: 'guessed', value: 'Europe/Berlin' })
-  t.match(timeZoneMember(rows('2026-07-01T05:00:00+01:00', '2026-11-18T05:00:00+00:00'), 'Europe/London'), {
+  const nobody = async () => undefined
+  t.match(await timeZoneMember(berlin, nobody, 'Europe/Berlin'), { certainty: 'guessed', value: 'Europe/Berlin' })
+  t.match(await timeZoneMember(rows('2026-07-01T05:00:00+01:00', '2026-11-18T05:00:00+00:00'), nobody, 'Europe/London'), {
     certainty: 'guessed',
     value: 'Europe/London'
   })
-  for (const other of ['UTC', 'Africa/Lagos', 'America/New_York']) {
-    t.match(timeZoneMember(berlin, other), { certainty: 'hidden', value: undefined, why: new RegExp(other) }, other)
+  for (const other of ['UTC', 'Africa/Lagos', 'America/New_York', 'Mars/Olympus']) {
+    t.match(
+      await timeZoneMember(berlin, async () => other, 'UTC'),
+      { certainty: 'hidden', value: undefined, why: /time zone, UTC, nor of the account's/ },
+      other
+    )
   }
-  t.match(timeZoneMember(issues(), 'UTC'), { certainty: 'hidden', why: /^no edition shows a time/ }, 'time stamps are in UTC everywhere')
+  t.match(
+    await timeZoneMember(issues(), nobody, 'UTC'),
+    { certainty: 'hidden', why: /^no edition shows a time/ },
+    'time stamps are in UTC everywhere'
+  )
+  t.match(await timeZoneMember(berlin, async () => 'Europe/Vienna', 'UTC'), {
+    certainty: 'guessed',
+    value: 'Europe/Vienna',
+    why: /account's/
+  })
   t.equal((await survey(rowsOf(issues()))).timeZone![0], 'hidden')
+  const zones = async (timezone: unknown, collections = [collection('issue', 'daily'), collection('user')]) =>
+    (
+      await survey(
+        rowsOf(berlin, { '/user/user': { rows: [{ type: 'user--user', id: 'uuid-me', attributes: { timezone } }] } }),
+        collections
+      )
+    ).timeZone![1]
+  t.equal(await zones('Europe/Paris'), 'Europe/Paris')
+  t.equal(await zones(null), undefined)
+  t.equal(await zones('Europe/Paris', [collection('issue', 'daily')]), undefined, 'users are not exposed')
 })
 
 t.test('maps, and properties that are not called value', async (t) => {

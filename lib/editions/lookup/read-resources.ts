@@ -1,5 +1,7 @@
 import type { JsonapiAnswer } from '../../drupal/client.ts'
+import { primaryData } from '../../drupal/document.ts'
 import { restAfter } from '../../slices.ts'
+import { PAGE_MAX } from '../translate/query.ts'
 import type { UrlOf } from '../translate/read.ts'
 import { learnDocument, learnShapes } from './learn.ts'
 import {
@@ -43,6 +45,7 @@ export async function readResources(
   if (correctPlan(context, plan, answer, attempt)) {
     return readResources(context, question, resourceType, attempt + 1)
   }
+  await context.times.learn(primaryData(answer.document).slice(0, PAGE_MAX), question.caller)
   if (isBare(question)) {
     learnShapes(context, answer.document)
     return answer

@@ -112,6 +112,7 @@ async function editionAfter(
   if (!isEdition(context, resource) || !isSameUuid(resource.id, id)) {
     throw mismatch(`edition ${id}`, resource)
   }
+  await context.times.learn([resource], caller)
   const ownTargets = context.targets.of(caller)
   const edition = learnEdition(context, resource, ownTargets.urlOf)
   // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those

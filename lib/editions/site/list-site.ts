@@ -5,6 +5,7 @@ import { entityKeys } from './keys.ts'
 import { createRowMemory } from './row-memory.ts'
 import { createShapes } from './shapes.ts'
 import { createEditionIds, type Site } from './site.ts'
+import { createTimeFields } from './times.ts'
 
 /**
  * Drupal core's fields of times. The content model's own list may name those of editions instead.
@@ -77,6 +78,7 @@ export function listSite(site: Site, name: string, list: List): Site {
     filters: createFilters({ cms: site.cms, catalog: site.catalog, model, warn: site.warn }),
     planFor,
     shapes: createShapes(model, planFor),
+    times: createTimeFields({ cms: site.cms, catalog: site.catalog, model, warn: site.warn }),
     ids: createEditionIds(model),
     rows: createRowMemory()
   }

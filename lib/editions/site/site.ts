@@ -11,6 +11,7 @@ import { createRevisions, type Revisions } from './revisions.ts'
 import { createRowMemory, type RowMemory } from './row-memory.ts'
 import { createShapes, type Shapes } from './shapes.ts'
 import { createTargetMemory, type TargetMemory } from './targets.ts'
+import { createTimeFields, type TimeFields } from './times.ts'
 
 /** A Drupal site: its content model, the way to it, and all that Quoin has learned of it so far. */
 export interface Site {
@@ -26,6 +27,8 @@ export interface Site {
   filters: Filters
   /** The fields of its resource types. */
   shapes: Shapes
+  /** Which of its fields are time stamps. */
+  times: TimeFields
   /** How to read its resources. */
   planFor: Plans
   /** The targets of references, for their urls. */
@@ -92,6 +95,7 @@ export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     catalog,
     filters: createFilters({ cms, catalog, model, warn }),
     shapes: createShapes(model, planFor),
+    times: createTimeFields({ cms, catalog, model, warn }),
     planFor,
     targets,
     ids: createEditionIds(model),

@@ -27,6 +27,8 @@ export interface Plan {
   blank: EditionJson
   /** What the entity's bundle is known from when no member tells it. */
   bundle: FieldItem | undefined
+  /** How many fields of time stamps were known. Quoin learns others (site/times.ts). */
+  times: number
   /** Public names, which make out what the plan is for. */
   names: { attributes: string[]; relationships: string[] }
 }
@@ -49,6 +51,7 @@ export function createPlans(model: ContentModel): Plans {
     const last = plans.find(
       (plan) =>
         plan.type === type &&
+        plan.times === model.timestampFields.length &&
         areNames(plan.names.attributes, attributes) &&
         areNames(plan.names.relationships, relationships)
     )
@@ -109,6 +112,7 @@ export function planOf(
     bundle: hasBundle
       ? undefined
       : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
+    times: model.timestampFields.length,
     names
   }
 }

@@ -30,7 +30,11 @@ const OPEN = [
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
 export function* checkModel({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
   const visibleMembers = members.filter(
-    ({ name, value }) => value !== undefined && name !== 'lists'
+    ({ name, value }) =>
+      value !== undefined &&
+      name !== 'lists' &&
+      // Quoin does without it, and the site's own is a guess.
+      !(name === 'timeZone' && model.timeZone === undefined)
   )
   const findings = visibleMembers.flatMap((member) =>
     memberDifferences(member, model).map((difference) => finding(member, difference))
@@ -118,7 +122,7 @@ function valueIn(model: ContentModel, name: string): unknown {
 }
 
 const text = (value: unknown): string =>
-  value === null
+  value === null || value === undefined
     ? 'none'
     : typeof value === 'string' && value !== ''
       ? value

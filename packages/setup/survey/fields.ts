@@ -1,5 +1,5 @@
 import { isObject, type Resource } from '../../../lib/drupal/document.ts'
-import { INTERNAL } from '../../../lib/editions/model.ts'
+import { ContentModel, INTERNAL } from '../../../lib/editions/model.ts'
 import { allowedValues } from '../../../lib/editions/site/catalog.ts'
 import {
   attributesOf,
@@ -413,26 +413,70 @@ export function timestampMembers(fields: FieldRows, kinds: ReadonlyMap<string, K
     }))
   const timestamps =
     fields.storages?.filter(({ type }) => type === 'timestamp').map(({ field }) => field) ?? []
+  const unset = unsetFields(fields)
+  const called = unset.filter((name) => DEFAULT_TIMES.includes(name))
+  const unseen = unset.filter((name) => !called.includes(name))
   const open = times.filter(({ kind }) => kind === undefined).map(({ name }) => name)
-  const certain = times.filter(({ kind }) => kind === 'timestamp').map(({ name }) => name)
-  const names = times
-    .filter(({ name, kind }) => kind !== 'date' || certain.includes(name))
-    .map(({ name }) => name)
-  const value = [...new Set([...names, ...timestamps])]
+  const names = times.filter(({ kind }) => kind !== 'date').map(({ name }) => name)
+  const value = [...new Set([...names, ...timestamps, ...called])]
+  const unseenMembers =
+    unseen.length > 0 ? [hidden('timestampFields', unseenText(unseen, fields))] : []
   if (value.length === 0) {
-    return [hidden('timestampFields', 'no edition can be seen that shows a time')]
+    return [hidden('timestampFields', 'no edition can be seen that shows a time'), ...unseenMembers]
   }
-  return [
-    open.length > 0
-      ? guessed(
-          'timestampFields',
-          value,
+  const doubts = [
+    ...(open.length > 0
+      ? [
           `${open.join(', ')} show times in UTC, as time stamps do; dates of a site whose time zone is UTC look the same`
-        )
+        ]
+      : []),
+    ...(called.length > 0
+      ? [`no edition has a value in ${called.join(', ')}; modules call time stamps so`]
+      : [])
+  ]
+  return [
+    doubts.length > 0
+      ? guessed('timestampFields', value, doubts.join('; '))
       : shown(
           'timestampFields',
           value,
           'the configuration of fields, filters, core REST or the time zone tell them from dates'
-        )
+        ),
+    ...unseenMembers
   ]
+}
+
+/** Fields that Drupal's own modules and Scheduler have for time stamps. */
+const DEFAULT_TIMES: readonly string[] = ContentModel.properties.timestampFields.default
+
+/** Base fields that are no times, and are often empty. */
+const NO_TIMES = [
+  'revision_log',
+  'revision_log_message',
+  'revision_translation_affected',
+  'moderation_state',
+  'path'
+]
+
+/** How many fields a line names. */
+const NAMED = 20
+
+/** The fields in which no edition has a value, unless their configuration tells what they hold. */
+function unsetFields({ rows, keys, storages }: FieldRows): string[] {
+  const configured = new Set(storages?.map(({ field }) => field))
+  return attributesOf(rows)
+    .filter(
+      ({ name, values }) =>
+        values.length === 0 &&
+        !keys.includes(name) &&
+        !NO_TIMES.includes(name) &&
+        !configured.has(name)
+    )
+    .map(({ name }) => name)
+}
+
+function unseenText(names: string[], { storages, storagesPermission }: FieldRows): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : ''
+  const permission = storages ? '' : `, or ${storagesPermission}`
+  return `no edition has a value in ${names.slice(0, NAMED).join(', ')}${more}, so whether they hold time stamps is not known; an edition with one${permission} would show it. Quoin asks Drupal once an edition has one`
 }

@@ -1,4 +1,4 @@
-import { isObject, scalarText, type Resource } from '../../../lib/drupal/document.ts'
+import { isObject, scalarText, userIn, type Resource } from '../../../lib/drupal/document.ts'
 import { contentModel, INTERNAL } from '../../../lib/editions/model.ts'
 import { createCatalog, type Collection } from '../../../lib/editions/site/catalog.ts'
 import { uuidQuery } from '../../../lib/editions/translate/query.ts'
@@ -192,7 +192,7 @@ export async function surveySite(
       ),
       ...timestampMembers(fields, times),
       languageList,
-      timeZoneMember(rows),
+      await timeZoneMember(rows, () => userZone(ask, collections)),
       ...resourceTypeMembers(collections),
       ...(await placeMembers(ask, {
         entityType,
@@ -377,6 +377,16 @@ async function translationsOf(
     .flatMap((row): Array<[Resource, Resource]> =>
       byUuid.has(row.id) ? [[byUuid.get(row.id)!, row]] : []
     )
+}
+
+/** The time zone of the account, which Drupal shows to itself alone. */
+async function userZone({ cms, one }: Ask, collections: Collection[]): Promise<string | undefined> {
+  const { document } = await cms.request({ path: '', caller: newCaller() })
+  const id = scalarText(userIn(document)?.id)
+  const users = collections.find(({ entityType }) => entityType === 'user')
+  if (id === '' || !users) return undefined
+  const zone = (await one(`${users.path}/${encodeURIComponent(id)}`))?.attributes?.timezone
+  return typeof zone === 'string' ? zone : undefined
 }
 
 function resourceTypeMembers(collections: Collection[]): Member[] {

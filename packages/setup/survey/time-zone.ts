@@ -1,16 +1,19 @@
 import type { Resource } from '../../../lib/drupal/document.ts'
+import { isTimeZone } from '../../../lib/editions/model.ts'
 import { attributesOf, hasTimes, isLocalTime } from './attributes.ts'
 import { guessed, hidden, type Member } from './member.ts'
 
 /**
- * The time zone of a site: this machine's own, if its clocks show the times of all editions with
- * the offsets that they have.
+ * The time zone of a site: this machine's own, or the account's, if its clocks show the times of all
+ * editions with the offsets that they have. Users have that of the site unless they choose another.
  * @param own an IANA time zone
+ * @param userZone asks for the account's
  */
-export function timeZoneMember(
+export async function timeZoneMember(
   rows: Resource[],
+  userZone: () => Promise<string | undefined>,
   own = new Intl.DateTimeFormat().resolvedOptions().timeZone
-): Member {
+): Promise<Member> {
   const times = attributesOf(rows)
     .filter((attribute) => hasTimes(attribute) && isLocalTime(attribute))
     .flatMap(({ values }) => values as string[])
@@ -20,16 +23,24 @@ export function timeZoneMember(
       'no edition shows a time with an offset, by which it could be guessed'
     )
   }
-  return times.every((time) => time.endsWith(offsetIn(own, time)))
-    ? guessed(
-        'timeZone',
-        own,
-        'it is that of this machine, and the times of editions have its offsets'
-      )
+  if (hasOffsets(own, times)) {
+    return guessed(
+      'timeZone',
+      own,
+      'it is that of this machine, and the times of editions have its offsets'
+    )
+  }
+  const zone = await userZone()
+  return zone !== undefined && isTimeZone(zone) && hasOffsets(zone, times)
+    ? guessed('timeZone', zone, "it is the account's, and the times of editions have its offsets")
     : hidden(
         'timeZone',
-        `JSON:API shows the offsets of times, which are not those of this machine's time zone, ${own}; TZ=<time zone> in the environment tries another`
+        `JSON:API shows the offsets of times, which are not those of this machine's time zone, ${own}, nor of the account's; TZ=<time zone> in the environment tries another`
       )
+}
+
+function hasOffsets(zone: string, times: string[]): boolean {
+  return times.every((time) => time.endsWith(offsetIn(zone, time)))
 }
 
 /** The offset that clocks of a time zone have at a time, such as `+01:00`. */
