@@ -32,6 +32,12 @@ const verbs: Record<
   table: {
     summary: 'makes the lock table, or checks it',
     run: async () => (await import('./packages/setup/table.ts')).table()
+  },
+  'drupal-key': {
+    summary:
+      'makes the key in a file by which the Drupal module signs tokens, or the next one (drupal-key <file>)',
+    run: async (args) => (await import('./packages/setup/drupal-key.ts')).drupalKey(args),
+    takesArguments: true
   }
 }
 

@@ -118,7 +118,7 @@ t.test("the doctor tells the version of Quoin's module", async (t) => {
   const [old] = about(await lines(t, { url }), 'module:')
   t.match(
     old,
-    `!    module: the site has Quoin's module 0.0.1, and this is Quoin ${version}: copy packages/drupal-module/quoin of Quoin ${version}`
+    `!    module: the site has Quoin's module 0.0.1, and this is Quoin ${version}: copy the module of Quoin ${version} to the site`
   )
 })
 

@@ -139,7 +139,7 @@ export function moduleDiagnosis(version: string | undefined): Diagnosis {
   if (version === QUOIN_VERSION) return ok(`module: the site has Quoin's module ${version}`)
   return wrong(
     `module: the site has Quoin's module ${version}, and this is Quoin ${QUOIN_VERSION}`,
-    `copy packages/drupal-module/quoin of Quoin ${QUOIN_VERSION} to the site, then run drush updatedb and drush cr`
+    `copy the module of Quoin ${QUOIN_VERSION} to the site, then run drush updatedb and drush cr`
   )
 }
 

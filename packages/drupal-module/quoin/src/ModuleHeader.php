@@ -35,8 +35,11 @@ final class ModuleHeader implements EventSubscriberInterface {
    * Sets the header field, on refusals too.
    */
   public function onResponse(ResponseEvent $event): void {
-    if ($event->getRequest()->attributes->get(Routes::JSON_API_ROUTE_FLAG_KEY)) {
-      $event->getResponse()->headers->set(self::NAME, self::VERSION);
+    $headers = $event->getResponse()->headers;
+    // An entity that is not there is refused before the request has its route.
+    $is_refusal = str_starts_with((string) $headers->get('Content-Type'), 'application/vnd.api+json');
+    if ($is_refusal || $event->getRequest()->attributes->get(Routes::JSON_API_ROUTE_FLAG_KEY)) {
+      $headers->set(self::NAME, self::VERSION);
     }
   }
 
