@@ -1,3 +1,4 @@
+import './without-domains.ts'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { mock } from 'node:test'
