@@ -2,6 +2,7 @@ import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createField, type Displacement } from '../../packages/desk/page/field.ts'
+import type { Place } from '../../packages/desk/page/draft-storage.ts'
 import type { Kind } from '../../packages/desk/page/fields.ts'
 import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../packages/client/src/client.ts'
 
@@ -29,12 +30,14 @@ interface Call {
  * A field of Anna's, and a lock service that answers when the test says so: an error, or the text that her lock had
  * already ('' for none).
  */
-function open(t: Test, kind: Kind = 'line', hasRoom = true) {
+function open(t: Test, kind: Kind = 'line', first: Place = 'disk') {
   const calls: Call[] = []
   const lost: Displacement[] = []
   const aside: string[] = []
   let changes = 0
   let mirrored: string | undefined
+  let place = first
+  let onEnd = () => {}
   function call<Result>(
     name: string,
     result: (found: string) => Result,
@@ -83,9 +86,12 @@ function open(t: Test, kind: Kind = 'line', hasRoom = true) {
     entity: { type: 'node', id: '1' },
     uid: 'anna',
     locks: locks as never,
-    mirror: (typed) => {
-      mirrored = typed
-      return hasRoom || typed === undefined
+    mirror: (told) => {
+      onEnd = told
+      return (kept) => {
+        mirrored = kept?.payload
+        return place
+      }
     },
     onChange: () => {
       changes++
@@ -111,7 +117,12 @@ function open(t: Test, kind: Kind = 'line', hasRoom = true) {
     mock.timers.tick(ms)
     await setImmediate()
   }
-  return { field, called, lost, aside, pass, changes: () => changes, mirrored: () => mirrored }
+  /** What is typed gets elsewhere. */
+  function get(to: Place): void {
+    place = to
+    onEnd()
+  }
+  return { field, called, lost, aside, pass, get, changes: () => changes, mirrored: () => mirrored }
 }
 
 t.test('what is typed is in the browser until its lock has it, and says since when it is kept', async (t) => {
@@ -133,7 +144,7 @@ t.test('what is typed is in the browser until its lock has it, and says since wh
 })
 
 t.test('where the browser has no room a text is kept once its lock has it', async (t) => {
-  const { field, called, pass } = open(t, 'line', false)
+  const { field, called, pass } = open(t, 'line', 'full')
   field.focus()
   await called('acquire')[0]!.answer('')
   field.type('A')
@@ -141,6 +152,42 @@ t.test('where the browser has no room a text is kept once its lock has it', asyn
   await pass(400)
   await called('save A')[0]!.answer('')
   t.equal(field.keptAt, Date.now() / 1000)
+})
+
+t.test('a text is not said to be kept before it is on the disk', async (t) => {
+  const { field, called, pass, get, changes } = open(t, 'line', 'coming')
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('A')
+  t.strictSame([field.place, field.keptAt], ['coming', undefined])
+  const before = changes()
+  await pass(300)
+  get('disk')
+  t.strictSame([field.place, field.keptAt, changes()], ['disk', Date.now() / 1000, before + 1])
+  await pass(400)
+  await called('save A')[0]!.answer('')
+  t.equal(field.place, 'lock')
+})
+
+t.test('a text that is neither in its lock nor on the disk is said to be in the window alone, and why', async (t) => {
+  const { field, called, get } = open(t, 'line', 'coming')
+  field.type('A')
+  await called('acquire A')[0]!.answer(away())
+  const alone = 'The lock service does not answer. Your text is in this window alone.'
+  t.equal(field.trouble, alone)
+  for (const [place, words] of [
+    ['full', `${alone} This browser has no room for it.`],
+    ['refused', `${alone} This browser does not let this page keep it.`],
+    ['silent', `${alone} The storage of this browser does not answer.`],
+    ['disk', 'The lock service does not answer. Your text is in this browser alone.']
+  ] as const) {
+    get(place)
+    t.equal(field.trouble, words)
+  }
+  const other = open(t, 'line', 'full')
+  other.field.type('A')
+  await other.called('acquire A')[0]!.answer(new QuoinError(403, 'CMS_FORBIDDEN', 'It is not for you.'))
+  t.match(other.field.trouble, /^It is not for you\. Your text is in this window alone\. This browser has no room/)
 })
 
 t.test('the focus takes the lock, and without a change the blur gives it back', async (t) => {
@@ -454,7 +501,7 @@ t.test('a text that is too long for its lock is in the browser alone, and its ed
   await called('save long')[0]!.answer(
     new QuoinError(413, 'TOO_LARGE', 'The lock would have 482671 bytes in the store; at most 409600 bytes are taken')
   )
-  t.strictSame([field.trouble, mirrored()], ['This text is too long for its lock. Until you save it, it is in this browser alone.', 'long'])
+  t.strictSame([field.trouble, mirrored()], ['This text is too long for its lock. Your text is in this browser alone.', 'long'])
   field.type('short')
   await pass(400)
   await called('save short')[0]!.answer('')

@@ -1,12 +1,17 @@
+import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createDraftStorage } from '../../packages/desk/page/drafts.ts'
+import { createDraftStorage } from '../../packages/desk/page/draft-storage.ts'
 import { createMaker } from '../../packages/desk/page/maker.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from '../../packages/desk/page/next.ts'
 import type { Edition, Model } from '../../packages/desk/page/settings.ts'
 import { QuoinError, type Client } from '../../packages/client/src/client.ts'
 import { contentModel } from '#lib/editions/model.ts'
-import { storeOf } from './fixtures.ts'
+import { diskOf, draftStorageOf, storeOf, type FakeDisk } from './fixtures.ts'
+
+// A disk without room is tried again for ever.
+mock.timers.enable({ apis: ['setTimeout'] })
+t.teardown(() => mock.timers.reset())
 
 const model = contentModel({ timestampFields: ['field_expires'] }) as Model
 
@@ -42,8 +47,8 @@ function open({
   answers = [],
   failures = [],
   of: its = model,
-  store = storeOf()
-}: { from?: string; found?: Edition[]; answers?: Error[]; failures?: Error[]; of?: Model; store?: ReturnType<typeof storeOf> } = {}) {
+  disk = diskOf()
+}: { from?: string; found?: Edition[]; answers?: Error[]; failures?: Error[]; of?: Model; disk?: FakeDisk } = {}) {
   const sent: Array<[string, Record<string, unknown>]> = []
   const said: string[] = []
   const made: string[] = []
@@ -72,7 +77,7 @@ function open({
       editions,
       model: its,
       samples: { of: () => [], prepare: () => {}, learn: async () => {} },
-      storage: createDraftStorage(store, 'anna'),
+      storage: createDraftStorage({ disk, window: { localStorage: storeOf() }, uid: 'anna', onChange: () => {} }),
       onChange: () => {},
       announce: (text) => {
         said.push(text)
@@ -199,14 +204,15 @@ t.test('what is typed stays whatever is proposed since', async (t) => {
 })
 
 t.test('what is typed is in the browser until the edition is made, and offered to whoever opens the form again', async (t) => {
-  const store = storeOf()
-  const first = open({ store })
+  const disk = diskOf()
+  const first = open({ disk })
   await turn()
   for (const text of ['O', 'Opera', '']) first.maker.type(first.of('field_key'), text)
   for (const text of ['T', 'The opera']) first.maker.type(first.of('title'), text)
-  t.strictSame([store.length, first.drafts(), first.maker.isAtRisk], [1, [], false], 'of an empty text nothing is kept')
+  await turn()
+  t.strictSame([disk.length, first.drafts(), first.maker.isAtRisk], [1, [], false], 'of an empty text nothing is kept')
 
-  const second = open({ store, failures: [new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')] })
+  const second = open({ disk, failures: [new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')] })
   await turn()
   t.strictSame(second.drafts(), [['title', 'The opera']])
   await second.maker.load()
@@ -214,7 +220,8 @@ t.test('what is typed is in the browser until the edition is made, and offered t
   t.equal(second.of('title').text, 'Thursday, 19 November 2026', 'it is not put into the form unasked')
   second.maker.type(second.of('title'), 'The ferry')
   first.maker.type(first.of('title'), 'The opera house')
-  t.equal(store.length, 2, 'a window writes over no text of another')
+  await turn()
+  t.equal(disk.length, 2, 'a window writes over no text of another')
   second.maker.restore(second.maker.drafts[0]!)
   t.strictSame(
     [second.of('title').text, second.drafts(), second.said],
@@ -223,41 +230,48 @@ t.test('what is typed is in the browser until the edition is made, and offered t
   second.maker.type(second.of('title'), 'The ferry')
   t.strictSame(second.drafts(), [], 'a text that is typed again is offered no more')
   await second.maker.make()
-  t.strictSame([second.made, second.drafts(), store.length], [['61'], [], 1], 'what the other window goes on with stays')
+  await turn()
+  t.strictSame([second.made, second.drafts(), disk.length], [['61'], [], 1], 'what the other window goes on with stays')
 
-  const third = open({ store })
+  const third = open({ disk })
   await turn()
   t.strictSame(third.drafts(), [['title', 'The opera house']])
   third.maker.discard(third.maker.drafts[0]!)
   third.maker.type(third.of('title'), 'The harbour')
   third.maker.cancel()
-  t.equal(store.length, 0)
+  await turn()
+  t.equal(disk.length, 0)
   third.maker.type(third.of('title'), 'The bridge')
   third.maker.type(third.of('field_key'), '')
   third.maker.leave()
-  t.strictSame([store.length, third.drafts()], [1, []])
+  await turn()
+  t.strictSame([disk.length, third.drafts()], [1, []])
   third.maker.leave()
-  t.equal(store.length, 1)
+  await turn()
+  t.equal(disk.length, 1)
 
-  const fourth = open({ store })
+  const fourth = open({ disk })
+  await turn()
   t.strictSame(fourth.drafts(), [['title', 'The bridge']])
 })
 
 t.test('a kept text brings its field into the form where that can be edited, and one that has no room is at risk', async (t) => {
-  const store = storeOf(200)
-  const storage = createDraftStorage(store, 'anna')
+  const disk = diskOf(200)
+  const storage = await draftStorageOf(disk)
   for (const [fieldName, payload] of [
     ['field_slogan', 'All of it'],
     ['field_articles', '5 8']
   ] as const) {
     storage.put('new', { fieldName, payload })
   }
-  const { maker, of, drafts } = open({ store })
+  await turn()
+  const { maker, of, drafts } = open({ disk })
   await turn()
   for (const draft of maker.drafts) maker.restore(draft)
   t.strictSame([of('field_slogan').text, drafts()], ['All of it', [['field_articles', '5 8']]])
   t.strictSame([maker.labelOf('field_articles'), maker.isAtRisk], ['Running order', false])
   maker.type(of('title'), 'x'.repeat(200))
+  await turn()
   t.ok(maker.isAtRisk)
 })
 

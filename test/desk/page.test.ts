@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/page/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/page/fields.ts'
-import { createDrafts, createDraftStorage, storageOf } from '../../packages/desk/page/drafts.ts'
-import { storeOf } from './fixtures.ts'
+import { createDrafts } from '../../packages/desk/page/drafts.ts'
+import { diskOf, draftStorageOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../../packages/desk/page/merge.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/page/operations.ts'
 import { refusalOf } from '../../packages/desk/page/refusal.ts'
@@ -668,106 +668,13 @@ t.test('samples are learnt from the editions that are seen, and others are looke
   t.strictSame([samples.of('c'), asked], [[{ value: 4 }], ['1', '3', '3']], 'again where it could not be told')
 })
 
-t.test('what is in the browser alone outlives the window, each with its editor and its edition', async (t) => {
-  const store = storeOf(200)
-  const title = { fieldName: 'title', payload: 'A' }
-  const storage = createDraftStorage(store, 'anna')
-  t.strictSame(storage.of('node/1'), [])
-  storage.put('node/1', title)
-  t.match([storage.of('node/1'), storage.of('node/2')], [[title], []])
-  const again = createDraftStorage(store, 'anna')
-  t.match(again.of('node/1'), [title])
-  t.strictSame(createDraftStorage(store, 'ben').of('node/1'), [])
-  again.drop(() => true, 'node/2')
-  t.match(createDraftStorage(store, 'anna').of('node/1'), [title])
-  again.drop(({ payload }) => payload === 'A', 'node/1')
-  t.strictSame([createDraftStorage(store, 'anna').of('node/1'), store.length], [[], 0])
-  again.put('node/1', { ...title, payload: 'x'.repeat(200) })
-  t.equal(again.of('node/1').length, 1, 'what there is no room for is in the page still')
-})
-
-t.test('a browser that gives no storage has no room', async (t) => {
-  const store = storeOf()
-  t.equal(storageOf({ localStorage: store }), store)
-  const none = storageOf({
-    get localStorage(): never {
-      throw new Error('denied')
-    }
-  })
-  const storage = createDraftStorage(none, 'anna')
-  storage.put('node/1', { fieldName: 'title', payload: 'A' })
-  t.match(storage.of('node/1'), [{ payload: 'A' }], 'it is in the page')
-  storage.drop(() => true, 'node/1')
-  const mirror = storage.mirror('node/1', 'title')
-  t.strictSame([mirror('A'), mirror(undefined), storage.of('node/1'), none.key(0)], [false, true, [], null])
-})
-
-t.test('what is typed is in the browser from the first letter, and no longer than it has to be', async (t) => {
-  const store = storeOf(200)
-  const mirror = createDraftStorage(store, 'anna').mirror('node/1', 'title')
-  const left = () =>
-    createDraftStorage(store, 'anna')
-      .of('node/1')
-      .map(({ fieldName, payload }) => [fieldName, payload])
-  t.ok(mirror(undefined))
-  t.equal(store.length, 0)
-  for (const text of ['H', 'Ha', 'Ha']) t.ok(mirror(text))
-  t.strictSame(left(), [['title', 'Ha']])
-  const other = createDraftStorage(store, 'anna').mirror('node/1', 'title')
-  t.ok(other('Elsewhere'), 'another window has its own')
-  t.strictSame(left().sort(), [
-    ['title', 'Elsewhere'],
-    ['title', 'Ha']
-  ])
-  t.ok(mirror(undefined))
-  t.strictSame(left(), [['title', 'Elsewhere']])
-  for (const text of ['x', 'x']) t.notOk(other(text.repeat(200)), 'there is no room')
-})
-
-t.test('a text that another window goes on with stays there, whatever becomes of what it was before', async (t) => {
-  const store = storeOf()
-  const texts = () =>
-    createDraftStorage(store, 'anna')
-      .of('node/1')
-      .map(({ payload }) => payload)
-  const mirror = createDraftStorage(store, 'anna').mirror('node/1', 'title')
-  mirror('Ha')
-  const other = createDraftStorage(store, 'anna')
-  mirror('Harbour')
-  other.drop(() => true, 'node/1')
-  t.strictSame([other.of('node/1'), texts()], [[], ['Harbour']])
-  const another = createDraftStorage(store, 'anna')
-  mirror(undefined)
-  another.drop(() => true, 'node/1')
-  t.strictSame([another.of('node/1'), texts()], [[], []])
-})
-
-t.test('of many texts the newest are kept, each once, and what others have written there is passed over', async (t) => {
-  const store = storeOf()
-  const keys = ['quoin-text/anna/nonsense', 'quoin-text/anna/number', 'elsewhere']
-  store.setItem(keys[0]!, '{')
-  store.setItem(keys[1]!, '5')
-  store.setItem(keys[2]!, JSON.stringify({ of: 'node/1', fieldName: 'title', payload: 'not of Anna', typedAt: 1 }))
-  for (let second = 1; second <= 102; second++) {
-    store.setItem(
-      `quoin-text/anna/${second}`,
-      JSON.stringify({ of: 'node/1', fieldName: 'title', payload: `text ${Math.min(second, 101)}`, typedAt: second })
-    )
-  }
-  const texts = createDraftStorage(store, 'anna')
-    .of('node/1')
-    .map(({ payload }) => payload)
-  t.strictSame([texts.length, texts[0], texts.at(-1)], [100, 'text 101', 'text 2'])
-  t.equal(store.length, 103)
-})
-
 t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
   const calls: unknown[] = []
   let drafts = [
     { id: 'v', fieldName: 'title', payload: 'A', displacedAt: 5 },
     { id: 'w', fieldName: 'title', payload: 'B', displacedAt: 4 }
   ] as Draft[]
-  const storage = createDraftStorage(storeOf(), 'anna')
+  const storage = await draftStorageOf(diskOf())
   const kept = createDrafts({
     storage,
     locks: {

@@ -4,7 +4,8 @@ import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/page/edition.ts'
 import { apply } from '../../packages/desk/page/operations.ts'
 import type { JournalDeps } from '../../packages/desk/page/journal.ts'
-import { createDraftStorage, isAtRisk, type TextStorage } from '../../packages/desk/page/drafts.ts'
+import { createDraftStorage } from '../../packages/desk/page/draft-storage.ts'
+import { isAtRisk } from '../../packages/desk/page/drafts.ts'
 import { createBackground } from '../../packages/desk/page/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/page/settings.ts'
 import { say } from '../../packages/desk/page/texts.ts'
@@ -17,7 +18,7 @@ import {
   type LockView,
   type OrderOperation
 } from '../../packages/client/src/client.ts'
-import { storeOf } from './fixtures.ts'
+import { diskOf, storeOf, type FakeDisk } from './fixtures.ts'
 import { contentModel } from '#lib/editions/model.ts'
 
 const model = contentModel({}) as Model
@@ -48,8 +49,8 @@ function open(
     age,
     records = [],
     reads = [],
-    store = storeOf()
-  }: { edition?: Edition; age?: number; records?: object[]; reads?: Array<Edition | Error>; store?: TextStorage } = {}
+    disk = diskOf()
+  }: { edition?: Edition; age?: number; records?: object[]; reads?: Array<Edition | Error>; disk?: FakeDisk } = {}
 ) {
   const service = {
     reads,
@@ -185,7 +186,7 @@ function open(
       subscribe: subscribe('locks')
     }
   } as unknown as Client
-  const storage = createDraftStorage(store, 'anna')
+  const storage = createDraftStorage({ disk, window: { localStorage: storeOf() }, uid: 'anna', onChange: () => {} })
   const session = createSession(
     {
       client,
@@ -647,22 +648,24 @@ t.test('nothing is said to be undone in a field that somebody else has by now', 
 })
 
 t.test('what was typed and is in no lock is there in the next window, until it is saved or thrown away', async (t) => {
-  const store = storeOf()
-  const first = open(t, { store })
+  const disk = diskOf()
+  const first = open(t, { disk })
   await turn()
   first.service.acquire = away()
   for (const text of ['T', 'Ty', 'Typed']) first.field().type(text)
   await turn()
   t.type(first.field().keptAt, 'number')
-  const second = open(t, { store })
+  const second = open(t, { disk })
   await turn()
   t.match(second.session.drafts, [{ fieldName: 'title', payload: 'Typed' }])
   await second.session.discard(second.session.drafts[0]!)
   t.strictSame(second.session.drafts, [])
   first.field().type('Typed again')
-  t.strictSame(open(t, { store, edition: editionOf('Typed again') }).storage.of(ENTITY).length, 1)
   await turn()
-  t.equal(store.length, 0, 'it is what is saved by now')
+  t.equal(disk.length, 1)
+  open(t, { disk, edition: editionOf('Typed again') })
+  await turn()
+  t.equal(disk.length, 0, 'it is what is saved by now')
 })
 
 t.test('a displaced text that the service does not have, or cannot tell of, is in the browser alone', async (t) => {

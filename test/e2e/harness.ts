@@ -32,7 +32,7 @@ const MOVED = `{
   }, true)
 }`
 
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+export const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
 /** Where CI finds what the pages look like, those of failed tests too. */
 export const PICTURES = join(ROOT, 'test/e2e/pictures')
@@ -174,6 +174,20 @@ export const fieldOf = (page: Page, label: string): Locator => page.getByRole('t
 export const rows = (page: Page): Locator => page.getByRole('list', { name: 'Editions found' }).getByRole('listitem')
 
 export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name })
+
+/** What a page's browser has on its disk: the texts, in their alphabetical order. */
+export const textsOnDisk = (page: Page): Promise<string[]> =>
+  page.evaluate(`new Promise((resolve, reject) => {
+    const opening = indexedDB.open('quoin-desk')
+    opening.onerror = () => reject(opening.error)
+    opening.onsuccess = () => {
+      const texts = opening.result.transaction('texts').objectStore('texts').getAll()
+      texts.onsuccess = () => {
+        opening.result.close()
+        resolve(texts.result.map(({ payload }) => payload).sort())
+      }
+    }
+  })`)
 
 /** Presses as a hand does, for a while. */
 export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> =>

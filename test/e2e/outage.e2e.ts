@@ -48,8 +48,46 @@ t.test('while the CMS is down', async (t) => {
   })
 })
 
+/** What keeps texts off a browser's disk, and what the page says of it. Without a script its quota is one byte. */
+const DISKS: Array<[user: string, script: string | undefined, words: string]> = [
+  ['anna', undefined, 'This browser has no room for it.'],
+  [
+    'ben',
+    "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError') } })",
+    'This browser does not let this page keep it.'
+  ],
+  [
+    'carla',
+    "IDBObjectStore.prototype.put = () => { throw new DOMException('no', 'UnknownError') }",
+    'This browser does not let this page keep it.'
+  ],
+  ['dora', 'IDBFactory.prototype.open = () => new EventTarget()', 'The storage of this browser does not answer.']
+]
+
 t.test('while the service itself is away', async (t) => {
-  const { seat, stop, edition, client } = await newsroom(t)
+  const { url, seat, stop, edition, client } = await newsroom(t)
+  t.test('a text that the disk does not take is said to be in the window alone', async (t) => {
+    await Promise.all(
+      DISKS.map(async ([user, script, words]) => {
+        const id = await edition(`The disk of ${user}`)
+        const page = await seat(t, user)
+        if (script === undefined) {
+          const devtools = await page.context().newCDPSession(page)
+          await devtools.send('Storage.overrideQuotaForOrigin', { origin: url, quotaSize: 1 })
+        } else {
+          await page.addInitScript(script)
+          await page.reload()
+        }
+        await openEdition(page, id, `The disk of ${user}`)
+        await page.route('**/api/cloud/**', (route) => route.abort())
+        await fieldOf(page, 'Title').fill('Nowhere else')
+        await shows(page.getByText(`The lock service does not answer. Your text is in this window alone. ${words}`))
+        await page.unroute('**/api/cloud/**')
+        await shows(page.getByText(/^You are editing this kept /))
+      })
+    )
+  })
+
   const id = await edition('Before the deployment')
   const { locks } = client('looker')
   const title = { type: 'publisher_container', id, fieldName: 'title' }
@@ -75,5 +113,5 @@ t.test('while the service itself is away', async (t) => {
   t.equal(await fieldOf(ben, 'Title').isEditable(), false)
   await press(button(anna, 'Save changes'))
   await shows(ben.getByRole('heading', { level: 1, name: 'Before and after' }))
-  t.strictSame(await locks.list(title), [])
+  await until(async () => (await locks.list(title)).length === 0)
 })

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { differenceView, hasPieces, orderDifferenceView } from './difference-view.ts'
 import type { Session } from './edition.ts'
 import { tokensOf } from './fields.ts'
-import type { EditorDraft } from './drafts.ts'
+import type { EditorDraft } from './draft-storage.ts'
 import { say } from './texts.ts'
 import { icon, type View } from './ui.ts'
 import { at, nameOf } from './words.ts'
@@ -47,15 +47,15 @@ export function keptDraftsView(
     </ul></section>`
 }
 
-function originOf({ displacedBy, displacedAt, typedAt }: EditorDraft): string {
+/** Where a text comes from and, where the service does not have it, that it is here alone. */
+function originOf({ displacedBy, displacedAt, typedAt, isInWindow }: EditorDraft): string {
   const time = at(displacedAt ?? typedAt!, Date.now())
-  if (displacedBy) {
-    return say(displacedAt === undefined ? 'putAsideFor' : 'takenOverBy', {
-      name: nameOf(displacedBy),
-      time
-    })
+  const name = displacedBy && nameOf(displacedBy)
+  if (displacedAt !== undefined) {
+    return name === undefined ? say('lockEnded', { time }) : say('takenOverBy', { name, time })
   }
-  return say(displacedAt === undefined ? 'typedAt' : 'lockEnded', { time })
+  const what = name === undefined ? say('typedAt', { time }) : say('putAsideFor', { name, time })
+  return say(isInWindow ? 'aloneInWindow' : 'aloneInBrowser', { what })
 }
 
 function difference(session: Session, { fieldName, payload }: EditorDraft): View {

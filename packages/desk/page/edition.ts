@@ -14,7 +14,8 @@ import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Displacement, type Field } from './field.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
 import { createJournalDoor, type LoadJournal } from './journal-door.ts'
-import { createDrafts, type EditorDraft, type DraftStorage } from './drafts.ts'
+import type { DraftStorage, EditorDraft } from './draft-storage.ts'
+import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
 import { createOrder, type Order } from './order.ts'
@@ -247,7 +248,7 @@ export function createSession(
   }
 
   async function begin(): Promise<void> {
-    await samples.learn(id, edition!)
+    await Promise.all([samples.learn(id, edition!), storage.ready])
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) =>
       createField({
@@ -256,7 +257,7 @@ export function createSession(
         entity: entity(),
         uid: user.uid,
         locks: client.locks,
-        mirror: storage.mirror(drafts.name(), shape.name),
+        mirror: (onEnd) => storage.mirror(drafts.name(), shape.name, onEnd),
         onChange: fieldChanged,
         onDisplace: takeDisplacement,
         putAside: (payload) => drafts.add({ fieldName: shape.name, payload })

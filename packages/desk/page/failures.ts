@@ -1,4 +1,5 @@
 import { QuoinError } from '../../client/src/client.ts'
+import type { Place } from './draft-storage.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
 
@@ -34,27 +35,53 @@ export async function persist(ask: () => Promise<void>, isOver: () => boolean): 
 /** How long a write may wait for its answer, in milliseconds. */
 const PATIENCE_MS = 3000
 
+/** What the page says of the browser's disk where it does not take a text. */
+const DISK_WORDS = {
+  full: 'diskFull',
+  refused: 'diskRefused',
+  silent: 'diskSilent'
+} as const
+
+/** Says that a text is in the browser or in the window alone; in the window, why if that is known. */
+export function wordsOfPlace(place: Place): string {
+  if (place === 'disk') return say('inBrowserAlone')
+  if (place === 'coming') return say('inWindowAlone')
+  return `${say('inWindowAlone')} ${say(DISK_WORDS[place])}`
+}
+
 /**
  * Says why the lock of a field could not be taken or written.
- * @param isKept whether the lock has everything that was typed
+ * @param place where what is typed is
  * @param onChange called when there is something new to show
  */
-export function createTrouble(isKept: () => boolean, onChange: () => void) {
+export function createTrouble(place: () => Place | 'lock', onChange: () => void) {
   let isAway = false
+  let isTooLarge = false
   let words: string | undefined
 
   function is(now?: string): void {
-    isAway = false
+    isAway = isTooLarge = false
     words = now
+  }
+
+  function sentence(): string | undefined {
+    if (isAway) return say('lockServiceAway')
+    return isTooLarge ? say('lockTooLarge') : words
   }
 
   return {
     get words() {
-      return isAway ? say(isKept() ? 'lockServiceAway' : 'lockServiceAwayAlone') : words
+      const said = sentence()
+      const where = place()
+      const isTold = isAway || isTooLarge || (where !== 'disk' && where !== 'coming')
+      return said === undefined || where === 'lock' || !isTold
+        ? said
+        : `${said} ${wordsOfPlace(where)}`
     },
     failed(error: QuoinError): void {
-      is(error.status === 413 ? say('lockTooLarge') : reasonOf(error))
+      is(reasonOf(error))
       isAway = error.passes
+      isTooLarge = error.status === 413
     },
     /** Waits for a write, and says so when it takes long: it may never arrive. */
     async patient<Result>(write: Promise<Result>): Promise<Result> {

@@ -105,7 +105,9 @@ export function notes(field: Field, acts?: FieldActs): View {
     shape: { label, kind },
     holder,
     isHeld,
+    isDirty,
     keptAt,
+    place,
     offer,
     theirs,
     problems,
@@ -126,8 +128,10 @@ export function notes(field: Field, acts?: FieldActs): View {
         ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span>
           <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
         : isHeld
-          ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>`
-          : nothing
+          ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${!isDirty ? nothing : html` <small>${keptAt === undefined ? say('inThisWindow') : say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>`
+          : isDirty && trouble === undefined && place !== 'lock' && place !== 'disk'
+            ? html`<p class="note"><small>${say('inThisWindow')}</small></p>`
+            : nothing
     }
     ${acts ? petitionsView(field, acts) : nothing}
     ${

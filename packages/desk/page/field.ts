@@ -7,6 +7,7 @@ import {
   type LockView
 } from '../../client/src/client.ts'
 import { createCopy } from './copy.ts'
+import type { Kept, Place } from './draft-storage.ts'
 import type { Shape } from './fields.ts'
 import { createTrouble, failureOf } from './failures.ts'
 import { createOffer } from './offer.ts'
@@ -35,10 +36,10 @@ export interface FieldDeps {
   uid: string
   locks: Client['locks']
   /**
-   * Takes the text that is in no lock yet; undefined if there is none. Says whether the browser has
-   * it.
+   * Takes the text that is in no lock yet; undefined if there is none. Says where it is.
+   * @param onEnd told when a text has got to the browser's disk, or has failed to
    */
-  mirror: (text: string | undefined) => boolean
+  mirror: (onEnd: () => void) => (kept: Kept | undefined) => Place
   /** Told that there is something new to see. */
   onChange: () => void
   /** Called when somebody else has taken the field. */
@@ -79,7 +80,11 @@ export function createField({
   })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
-  const trouble = createTrouble(isKept, update)
+  const mirrored = mirror(update)
+  /** Where a text is that is not in its lock. */
+  let placeOfText: Place = 'disk'
+  const place = () => (isKept() ? 'lock' : placeOfText)
+  const trouble = createTrouble(place, update)
   let whyForbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
@@ -88,7 +93,8 @@ export function createField({
 
   function update(): void {
     if (text.now !== latest.text) latest = { text: text.now, at: Date.now() }
-    const isSafe = mirror(isKept() ? undefined : text.now)
+    placeOfText = mirrored(isKept() ? undefined : { payload: text.now })
+    const isSafe = isKept() || placeOfText === 'disk'
     if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
     onChange()
   }
@@ -211,6 +217,10 @@ export function createField({
      */
     get keptAt() {
       return text.isDirty && text.now === backup.text ? backup.at : undefined
+    },
+    /** Where what is typed is, besides this window. */
+    get place() {
+      return place()
     },
     get isHeld() {
       return ownLock !== undefined

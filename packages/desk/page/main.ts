@@ -22,7 +22,9 @@ import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { outlive } from './petitions.ts'
 import { createBackground } from './background.ts'
-import { createDraftStorage, isAtRisk, storageOf, type DraftStorage } from './drafts.ts'
+import { createDisk } from './disk.ts'
+import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
+import { isAtRisk } from './drafts.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
@@ -143,7 +145,7 @@ function page(): TemplateResult {
 function content(): View {
   const { user } = here
   if (!user) return seatView(here)
-  if (here.other) return otherView(here)
+  if (here.other) return otherView(here, isOnDisk())
   if (session) {
     return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
   }
@@ -226,6 +228,12 @@ function resetSearch(): void {
   }
 }
 
+/** Whether all that is typed here is in its lock or on the browser's disk. */
+function isOnDisk(): boolean {
+  const fields = sessions().flatMap(({ fields }) => fields)
+  return !storage.isAtRisk && fields.every(({ place }) => place === 'lock' || place === 'disk')
+}
+
 /** The session that is shown, and those in the background. */
 function sessions(): Session[] {
   return [...(session ? [session] : []), ...background.all()]
@@ -304,7 +312,12 @@ if (here.user) {
     entityType: settings.model.entityType
   })
   samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
-  storage = createDraftStorage(storageOf(window), here.user.uid)
+  storage = createDraftStorage({
+    disk: createDisk(window),
+    window,
+    uid: here.user.uid,
+    onChange: refresh
+  })
   windows = createWindows({
     channel: new BroadcastChannel('quoin-desk'),
     uid: here.user.uid,
@@ -312,6 +325,7 @@ if (here.user) {
   })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
+    storage.keep()
     for (const one of sessions()) one.keep()
     windows.show(undefined)
   })
@@ -321,6 +335,7 @@ if (here.user) {
   addEventListener('beforeunload', (event) => {
     if (
       maker?.isAtRisk ||
+      storage.isAtRisk ||
       isAtRisk(
         sessions().flatMap(({ fields }) => fields),
         here.other !== undefined

@@ -4,12 +4,13 @@ import type { Named } from '../../client/src/client.ts'
 import { listAddress } from './address.ts'
 import { boxesView } from './boxes-view.ts'
 import { keptDraftsView } from './drafts-view.ts'
-import type { EditorDraft } from './drafts.ts'
+import type { EditorDraft } from './draft-storage.ts'
 import type { FormInput, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
+import { wordsOfPlace } from './failures.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
-import { icon, notice } from './ui.ts'
+import { icon, notice, type View } from './ui.ts'
 
 export interface MakerContext {
   model: Model
@@ -72,6 +73,7 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
     const describedBy = `${help === undefined ? '' : `help-${id} `}notes-${id}`
     const on = (event: Event) => maker.type(input, (event.target as HTMLInputElement).value)
     const ariaInvalid = problems.length > 0 ? 'true' : 'false'
+    const place = maker.placeOf(input)
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
@@ -90,7 +92,14 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
               type: (text) => maker.type(input, text)
             })
       }
-      <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
+      <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}${placeView()}</div>
     </div>`
+
+    function placeView(): View {
+      if (place === 'disk') return nothing
+      return place === 'coming'
+        ? html`<p class="note"><small>${say('inThisWindow')}</small></p>`
+        : html`<p class="note problem">${icon('triangle-alert')}<span>${wordsOfPlace(place)}</span></p>`
+    }
   }
 }

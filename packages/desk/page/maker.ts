@@ -1,6 +1,6 @@
 import type { Client, EditionBody, Named, QuoinError } from '../../client/src/client.ts'
 import { fieldOf } from './closing.ts'
-import { isSameText, type DraftStorage, type EditorDraft } from './drafts.ts'
+import { isSameText, type DraftStorage, type EditorDraft, type Place } from './draft-storage.ts'
 import { failureOf } from './failures.ts'
 import { itemsOf, labelOf, shapesOf, textOf, type Shape } from './fields.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
@@ -67,12 +67,17 @@ export function createMaker(
 
   /**
    * Keeps a text of this window in the browser; an empty one is not kept.
-   * @returns whether the browser has it
+   * @returns where it is
    */
-  function keep(name: string, text: string): boolean {
-    const mirror = mirrors.get(name) ?? storage.mirror(NEW, name)
+  function keep(name: string, text: string): Place {
+    const mirror = mirrors.get(name) ?? storage.mirror(NEW, name, onChange)
     mirrors.set(name, mirror)
-    return mirror(text === '' ? undefined : text)
+    return mirror(text === '' ? undefined : { payload: text })
+  }
+
+  /** Where a text is that the editor has written; what is proposed need not be kept. */
+  function placeOf({ shape: { name }, text }: FormInput): Place {
+    return edits.has(name) && text !== '' ? keep(name, text) : 'disk'
   }
 
   /** The browser keeps none of the texts of this window any more. */
@@ -390,9 +395,10 @@ export function createMaker(
       storage.drop((other) => isSameText(other, draft), NEW)
       onChange()
     },
-    /** Whether closing the page would lose a text: the browser has no room for it. */
+    placeOf,
+    /** Whether closing the page would lose a text: the browser has not taken it. */
     get isAtRisk() {
-      return inputs.some(({ shape: { name }, text }) => edits.has(name) && !keep(name, text))
+      return inputs.some((input) => !['disk', 'coming'].includes(placeOf(input)))
     },
     /** Discards what is typed. */
     cancel: forget,

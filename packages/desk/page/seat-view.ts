@@ -36,11 +36,15 @@ export function endedView(seat: Seat): TemplateResult {
     : notice('bad', say('endedSession', { reason: seat.reason! }), loggedIn(seat))
 }
 
-/** What to do where somebody else is signed in; nothing of the one who sat here is shown. */
-export function otherView(seat: Seat): TemplateResult {
+/**
+ * What to do where somebody else is signed in; nothing of the one who sat here is shown.
+ * @param isOnDisk whether all their texts are on the browser's disk
+ */
+export function otherView(seat: Seat, isOnDisk: boolean): TemplateResult {
   const [user, other] = [nameOf(seat.user!), nameOf(seat.other!)]
+  const what = say('nothingSent', { user })
   return html`<div class="seats"><h1 tabindex="-1">${say('otherSignedIn', { other })}</h1>
-    ${notice('warn', say('nothingSent', { user }))}
+    ${notice('warn', `${say(isOnDisk ? 'aloneInBrowser' : 'aloneInWindow', { what })}.`)}
     <p><button type="button" class="primary" @click=${() => seat.leave()}>${say('goOnAs', { other })}</button></p>
     <p>${say(seat.auth === 'jwt' ? 'toGoOnToken' : 'toGoOnSession', { user })}</p>
     ${seat.auth === 'jwt' ? tokenForm(seat) : loggedIn(seat)}</div>`

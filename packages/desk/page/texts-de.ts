@@ -65,6 +65,7 @@ export const de: Texts = {
   notAsked: 'Um {label} wird nicht gebeten: {reason}',
   youEdit: 'Sie bearbeiten dieses Feld',
   keptSince: 'gesichert {time}',
+  inThisWindow: 'in diesem Fenster',
   youHadTyped: 'Sie hatten geschrieben: {text}',
   restore: 'Wiederherstellen',
   discard: 'Verwerfen',
@@ -82,9 +83,12 @@ export const de: Texts = {
   timeTwice:
     'Diese Uhrzeit gibt es in {zone} zweimal, weil die Uhren zurückgestellt werden. Gemeint ist die erste.',
   lockServiceAway: 'Der Sperrdienst antwortet nicht.',
-  lockServiceAwayAlone: 'Der Sperrdienst antwortet nicht. Ihr Text ist nur in diesem Browser.',
-  lockTooLarge:
-    'Dieser Text ist zu lang für seine Sperre. Bis Sie ihn speichern, ist er nur in diesem Browser.',
+  lockTooLarge: 'Dieser Text ist zu lang für seine Sperre.',
+  inBrowserAlone: 'Ihr Text ist nur in diesem Browser.',
+  inWindowAlone: 'Ihr Text ist nur in diesem Fenster.',
+  diskFull: 'Dieser Browser hat keinen Platz dafür.',
+  diskRefused: 'Dieser Browser lässt die Seite nichts speichern.',
+  diskSilent: 'Der Speicher dieses Browsers antwortet nicht.',
   otherWindow: 'Sie haben dieses Feld in einem anderen Fenster weiterbearbeitet.',
   isRequired: 'erforderlich',
   formatted: 'Formatiert',
@@ -195,7 +199,7 @@ export const de: Texts = {
   endedSession: '{reason} Melden Sie sich in einem anderen Tab bei Drupal an, um weiterzuarbeiten.',
   otherSignedIn: 'Jetzt ist {other} angemeldet',
   nothingSent:
-    'Es wird nichts mehr gesendet. Was {user} noch nicht gespeichert hatte, bleibt für {user} allein in diesem Browser.',
+    'Es wird nichts mehr gesendet. Was {user} noch nicht gespeichert hatte, bleibt für {user}',
   goOnAs: 'Als {other} weiterarbeiten',
   toGoOnToken: 'Um als {user} weiterzuarbeiten, melden Sie sich erneut an.',
   toGoOnSession:
@@ -247,8 +251,10 @@ export const de: Texts = {
   keptDrafts: 'Gesicherte Entwürfe',
   keptExplained:
     'Hier liegt, was Sie geschrieben und nicht gespeichert hatten, wenn jemand das Feld übernimmt oder die Sperre endet.',
-  putAsideFor: 'beiseitegelegt für {name}, {time}, nur in diesem Browser',
-  typedAt: 'geschrieben {time}, nur in diesem Browser',
+  putAsideFor: 'beiseitegelegt für {name}, {time}',
+  typedAt: 'geschrieben {time}',
+  aloneInBrowser: '{what}, nur in diesem Browser',
+  aloneInWindow: '{what}, nur in diesem Fenster',
   takenOverBy: 'übernommen von {name}, {time}',
   lockEnded: 'Sperre beendet {time}',
   anOrder: 'Eine Reihenfolge der Artikel',

@@ -65,6 +65,7 @@ export const fr: Texts = {
   notAsked: '{label} n’est pas demandé : {reason}',
   youEdit: 'Vous modifiez ce champ',
   keptSince: 'conservé à {time}',
+  inThisWindow: 'dans cette fenêtre',
   youHadTyped: 'Vous aviez écrit : {text}',
   restore: 'Restaurer',
   discard: 'Supprimer',
@@ -82,10 +83,12 @@ export const fr: Texts = {
   timeTwice:
     'À {zone}, cette heure vient deux fois, car on recule les horloges. C’est la première qui compte.',
   lockServiceAway: 'Le service de verrous ne répond pas.',
-  lockServiceAwayAlone:
-    'Le service de verrous ne répond pas. Votre texte n’est que dans ce navigateur.',
-  lockTooLarge:
-    'Ce texte est trop long pour son verrou. Tant que vous ne l’enregistrez pas, il n’est que dans ce navigateur.',
+  lockTooLarge: 'Ce texte est trop long pour son verrou.',
+  inBrowserAlone: 'Votre texte n’est que dans ce navigateur.',
+  inWindowAlone: 'Votre texte n’est que dans cette fenêtre.',
+  diskFull: 'Ce navigateur n’a pas de place pour lui.',
+  diskRefused: 'Ce navigateur ne laisse pas la page le conserver.',
+  diskSilent: 'Le stockage de ce navigateur ne répond pas.',
   otherWindow: 'Vous avez continué ce champ dans une autre fenêtre.',
   isRequired: 'obligatoire',
   formatted: 'Mis en forme',
@@ -192,8 +195,7 @@ export const fr: Texts = {
   endedToken: '{reason} Connectez-vous avec un nouveau jeton pour continuer.',
   endedSession: '{reason} Connectez-vous à Drupal dans un autre onglet pour continuer.',
   otherSignedIn: '{other} est maintenant connecté',
-  nothingSent:
-    'Plus rien n’est envoyé. Ce que {user} n’avait pas enregistré est gardé pour {user}, dans ce navigateur seulement.',
+  nothingSent: 'Plus rien n’est envoyé. Ce que {user} n’avait pas enregistré est gardé pour {user}',
   goOnAs: 'Continuer en tant que {other}',
   toGoOnToken: 'Pour continuer en tant que {user}, reconnectez-vous.',
   toGoOnSession:
@@ -245,8 +247,10 @@ export const fr: Texts = {
   keptDrafts: 'Brouillons conservés',
   keptExplained:
     'Ce que vous aviez écrit sans l’enregistrer est conservé ici quand quelqu’un reprend le champ ou que le verrou prend fin.',
-  putAsideFor: 'mis de côté pour {name} à {time}, dans ce navigateur seulement',
-  typedAt: 'écrit à {time}, dans ce navigateur seulement',
+  putAsideFor: 'mis de côté pour {name} à {time}',
+  typedAt: 'écrit à {time}',
+  aloneInBrowser: '{what}, dans ce navigateur seulement',
+  aloneInWindow: '{what}, dans cette fenêtre seulement',
   takenOverBy: 'repris par {name} à {time}',
   lockEnded: 'verrou terminé à {time}',
   anOrder: 'Un ordre des articles',
