@@ -2,6 +2,9 @@
 import { controlsIn, editorOf } from './controls.js'
 import { at, nameOf, quote, since } from './words.js'
 
+/** How high one line of notes is, in pixels. */
+const LINE_PX = 24
+
 /** What a hand or a key does to a control. */
 const DEEDS = ['mousedown', 'pointerdown', 'touchstart', 'click', 'keydown', 'drop']
 
@@ -68,6 +71,8 @@ const says = (text) =>
 export function prepare(container, field) {
   const place = element('div', { class: 'quoin-notes', id: `quoin-${field.name}` })
   container.append(place)
+  const room = place.getBoundingClientRect().top - bottomOf(place.previousElementSibling)
+  place.style.marginBlockStart = `-${Math.max(0, Math.min(room, LINE_PX))}px`
   for (const control of controlsIn(container)) {
     if (control.type === 'hidden') continue
     const ids = control.getAttribute('aria-describedby')
@@ -79,6 +84,10 @@ export function prepare(container, field) {
       passive: false
     })
   }
+}
+
+function bottomOf(element) {
+  return element?.getBoundingClientRect().bottom ?? Infinity
 }
 
 /** Stops what would change a field that another user has. Reading it, copying and leaving it stay. */
@@ -158,19 +167,18 @@ function notesOf(field, acts) {
 function holderNote(field, { ask, withdraw, takeOver, askedSince }) {
   const { holder, label } = field
   const asked = askedSince(field)
+  const args = { '!name': nameOf(holder.userData), '!since': since(holder) }
   return note(
     'held',
     says(
-      Drupal.t('!name is editing this !since', {
-        '!name': nameOf(holder.userData),
-        '!since': since(holder)
-      })
+      asked === undefined
+        ? Drupal.t('!name is editing this !since', args)
+        : Drupal.t('!name is editing this !since, asked !time', { ...args, '!time': at(asked) })
     ),
+    // One button, so that the focus stays where it is.
     asked === undefined
       ? button('ask', Drupal.t('Ask for it'), label, () => ask(field))
-      : button('ask', Drupal.t('Withdraw (asked !time)', { '!time': at(asked) }), label, () =>
-          withdraw(field)
-        ),
+      : button('ask', Drupal.t('Withdraw'), label, () => withdraw(field)),
     button('take', Drupal.t('Take over'), label, () => takeOver(field))
   )
 }
