@@ -89,9 +89,9 @@ function emptyOf(select) {
  */
 function rowsIn(container, name) {
   const rows = new Map()
+  const ofRow = new RegExp(`^${name}(?:\\[selection\\])?\\[(\\d+)\\](.*)$`)
   for (const control of controlsIn(container)) {
-    const [, delta = '', rest = control.name] =
-      new RegExp(`^${name}(?:\\[selection\\])?\\[(\\d+)\\](.*)$`).exec(control.name) ?? []
+    const [, delta = '', rest = control.name] = ofRow.exec(control.name) ?? []
     const row = rows.get(delta) ?? { delta, weight: Number(delta), controls: new Map() }
     rows.set(delta, row)
     if (rest === '[_weight]') row.weight = Number(control.value)

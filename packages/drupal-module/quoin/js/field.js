@@ -43,6 +43,8 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
   let sent
   let acquisition
   let isLeft = false
+  /** Whether the form came back with a text that is not saved: it stays there, to be saved over. */
+  let isReturned = false
   let timer
   let latest
   /** What the events say of the field, and the version of a lock that is over. */
@@ -174,6 +176,7 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
     field.trouble = undefined
     rest()
     const args = { '!name': nameOf(by.userData), '!label': label }
+    if (isReturned && !wasHeld) return onChange()
     if (wasHeld) tell(Drupal.t('!name took over !label. What you had typed is kept.', args))
     else if (had !== undefined) tell(Drupal.t('!name is editing !label.', args))
     putAside(had)
@@ -244,6 +247,7 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
      */
     goOn({ print, text } = {}) {
       base = { print, text }
+      isReturned = true
       if (isDirty()) take()
     },
 
@@ -304,7 +308,7 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
       shown = lock
       news.resolve()
       news = Promise.withResolvers()
-      const isNews = field.held || isDirty()
+      const isNews = field.held || (isDirty() && !field.holder)
       field.holder = lock && lock.userData.uid !== uid ? lock : undefined
       if (field.holder && isNews) return lose(field.holder)
       // Somebody may have forced the release. The next write tells.

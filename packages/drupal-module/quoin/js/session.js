@@ -19,7 +19,7 @@ const SAVE_MS = 60_000
 
 /**
  * Puts an edit form under locks.
- * @param options.settings `{ type, fields, isReturned }`, of drupalSettings
+ * @param options.settings `{ type, fields, savedAs, isReturned }`, of drupalSettings
  * @param options.user who is logged in
  * @param options.locks of the client
  */
@@ -40,6 +40,8 @@ export function openSession({ key, settings, user: { uid }, locks, form }) {
     /** When the form was sent, in milliseconds. */
     sentAt: 0,
     isEnded: false,
+    /** The ids under which earlier texts were looked for. */
+    searched: new Set(),
     stops: []
   }
   session.petitions = createPetitions({
@@ -52,7 +54,8 @@ export function openSession({ key, settings, user: { uid }, locks, form }) {
   bind(session)
   follow(session)
   listen(session)
-  findTexts(session)
+  recall(session)
+  for (const { id } of session.entities) findTexts(session, id)
   return session
 }
 
@@ -104,7 +107,7 @@ function fieldOf(session, name, container) {
     what: { type: settings.type, id, fieldName: name },
     find: () => containerOf(session, name) ?? container,
     keep: memory.keep,
-    onChange: () => show(session),
+    onChange: () => showOne(session, name),
     onFailure: (error) => noteFailure(session, error)
   })
 }
@@ -145,11 +148,14 @@ function findEditors(session, deadline = Date.now() + EDITORS_MS) {
 }
 
 function show(session) {
-  for (const [name, field] of session.fields) {
-    const container = containerOf(session, name)
-    if (container) showField(container, field, session.acts)
-  }
+  for (const name of session.fields.keys()) showOne(session, name)
   showLine(session)
+}
+
+function showOne(session, name) {
+  const container = containerOf(session, name)
+  const field = session.fields.get(name)
+  if (container && field) showField(container, field, session.acts)
 }
 
 function showLine({ form, crowd }) {
@@ -232,6 +238,8 @@ function hear(session, id, locks, isWhole) {
   const { crowd } = session
   if (isWhole) crowd.lookers.clear()
   crowd.isDown = false
+  if (crowd.failure?.passes) crowd.failure = undefined
+  if (isWhole) findTexts(session, id)
   seeLocks(crowd, id, locks)
   for (const field of session.fields.values()) {
     if (field.what.id === id) field.show(locks.find(({ fieldName }) => fieldName === field.name))
@@ -270,7 +278,9 @@ function send(session, { submitter }) {
   session.sentAt = Date.now()
   const dirty = [...session.fields.values()].filter(({ isDirty }) => isDirty)
   for (const field of dirty) field.rest()
-  session.memory.write(Object.fromEntries(dirty.map((field) => [field.name, field.state()])))
+  const { savedAs } = session.settings
+  const states = dirty.map((field) => [field.name, { ...field.state(), savedAs }])
+  session.memory.write(Object.fromEntries(states))
 }
 
 /** The page goes. After a save no lock is needed; else a typed text stays in its lock. */
@@ -286,19 +296,29 @@ function withdraw({ petitions, locks, entities }) {
   for (const entity of entities) locks.leave(entity).catch(() => {})
 }
 
-/** Offers what this user had typed and not saved: in the tab, in drafts and in locks. */
-async function findTexts(session) {
+/** Goes on with what the tab remembers: the texts of a form that came back, or never arrived. */
+function recall(session) {
   const { memory, fields, settings } = session
   const remembered = memory.read()
   memory.write({})
-  for (const [name, { text, base }] of Object.entries(remembered)) {
+  for (const [name, { text, base, savedAs }] of Object.entries(remembered)) {
     const field = fields.get(name)
+    const isSaved = savedAs !== undefined && savedAs !== settings.savedAs
     if (settings.isReturned && base) field?.goOn(base)
-    else if (text !== undefined) field?.propose(text)
+    else if (text !== undefined && !isSaved) field?.propose(text)
     if (field?.offer) memory.keep(name, text)
   }
-  for (const entity of session.entities) {
-    await findIn(session, entity).catch((error) => noteFailure(session, error))
+}
+
+/** Offers what this user had typed and not saved, in locks and drafts; once, as soon as Quoin answers. */
+async function findTexts(session, id) {
+  if (session.searched.has(id)) return
+  session.searched.add(id)
+  try {
+    await findIn(session, { type: session.settings.type, id })
+  } catch (error) {
+    session.searched.delete(id)
+    noteFailure(session, error)
   }
   show(session)
 }

@@ -8,6 +8,9 @@ const LINE_PX = 24
 /** What a hand or a key does to a control. */
 const DEEDS = ['mousedown', 'pointerdown', 'touchstart', 'click', 'keydown', 'drop']
 
+/** The keys that change a box, a choice or a row; all others, such as F5 and Tab, do as ever. */
+const KEYS = /^(?:.|Enter|Delete|Backspace|Arrow.*|Home|End|Page.*)$/u
+
 /** What is typed into: a browser keeps it from being changed, and lets it be read and copied. */
 const READABLE = /^(?:text|search|url|tel|email|password|number|date|time|datetime-local)$/
 
@@ -95,7 +98,7 @@ function stop(event, field) {
   const { target, type, key, ctrlKey, metaKey } = event
   if (!field.holder || !event.isTrusted || target.closest('.quoin-notes')) return
   if (isReadable(target) || target.closest('.ck-editor__editable')) return
-  if (type === 'keydown' && (key === 'Tab' || key === 'Escape' || ctrlKey || metaKey)) return
+  if (type === 'keydown' && (ctrlKey || metaKey || !KEYS.test(key))) return
   event.preventDefault()
   event.stopImmediatePropagation()
 }

@@ -36,7 +36,10 @@ export function quote(text) {
   return Drupal.t('“!text”', { '!text': beginning + (beginning.length < words.length ? '…' : '') })
 }
 
-/** Says a change to those who do not see it. */
+/**
+ * Says a change to those who do not see it. Drupal takes what is announced for HTML; a name or a
+ * label of others is none.
+ */
 export function tell(text) {
-  Drupal.announce(text)
+  Drupal.announce(Drupal.checkPlain(text))
 }

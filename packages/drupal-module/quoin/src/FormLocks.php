@@ -7,6 +7,7 @@ namespace Drupal\quoin;
 use Drupal\Core\Config\ConfigFactoryInterface;
 use Drupal\Core\Entity\ContentEntityFormInterface;
 use Drupal\Core\Entity\ContentEntityInterface;
+use Drupal\Core\Entity\EntityChangedInterface;
 use Drupal\Core\Extension\ModuleExtensionList;
 use Drupal\Core\Field\FieldDefinitionInterface;
 use Drupal\Core\Form\ConfirmFormInterface;
@@ -97,6 +98,7 @@ final class FormLocks {
         $key => [
           'type' => $entity->getEntityTypeId(),
           'fields' => $fields,
+          'savedAs' => $this->stateOf($entity),
           // Then it may have what is typed and not saved.
           'isReturned' => $this->requests->getCurrentRequest()?->isMethod('POST') || $form_state->get('has_been_previewed'),
         ],
@@ -106,18 +108,29 @@ final class FormLocks {
   }
 
   /**
+   * Names the saved state of an entity, so that a script can tell another one.
+   */
+  private function stateOf(ContentEntityInterface $entity): string {
+    $changed = $entity instanceof EntityChangedInterface ? $entity->getChangedTimeAcrossTranslations() : '';
+    return $entity->getRevisionId() . ' ' . $changed;
+  }
+
+  /**
    * Marks the containers of the widgets.
    *
    * @return array<string, array{label: string, kind: ?string, id: string}>
    *   The fields that have one, by name, each with the id that its lock is on.
    */
   private function markFields(array &$form, ContentEntityInterface $entity, array $names): array {
-    $id = (string) ($this->setting('lock_ids') === 'uuid' ? $entity->uuid() : $entity->id());
+    $is_integer = preg_match('/^\d{1,18}$/D', (string) $entity->id()) === 1;
+    $id = (string) ($is_integer && $this->setting('lock_ids') !== 'uuid' ? $entity->id() : $entity->uuid());
     $langcode = $entity->language()->getId();
     $is_apart = in_array($langcode, $this->settings->get('quoin', [])['lock_languages'] ?? [], TRUE);
+    // Each save has its own log message.
+    $own = array_values($entity->getEntityType()->getRevisionMetadataKeys());
     $fields = [];
     foreach ($names as $name) {
-      if (!isset($form[$name]) || !$entity->hasField($name)) {
+      if (!isset($form[$name]) || !$entity->hasField($name) || in_array($name, $own, TRUE)) {
         continue;
       }
       $definition = $entity->getFieldDefinition($name);
