@@ -1,4 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
@@ -50,13 +52,17 @@ export interface FormSite {
 export interface FormSiteOptions {
   /** Of Quoin, beside those of the site. */
   env?: Record<string, string>
-  /** Of `$settings['quoin']`, made of Quoin's address. */
-  settings?: (quoin: string) => Record<string, string>
+  /** Of `$settings['quoin']`, beside `public_url`. */
+  settings?: Record<string, string>
+  /** Whether browsers reach Drupal and Quoin on one host, Quoin below /quoin. */
+  isShared?: boolean
+  /** The credentials of who has no browser. */
+  headersOf?: (name: string) => Record<string, string>
 }
 
 /** Starts Drupal with the module, and Quoin before it; all ends with the test. */
 export async function startFormSite(t: Test, options: FormSiteOptions = {}): Promise<FormSite> {
-  const { env = {}, settings = (quoin: string) => ({ public_url: quoin }) } = options
+  const { env = {}, settings = {}, isShared = false, headersOf } = options
   if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: run test/e2e/install-chromium.sh, or set CHROMIUM`)
   const site = await startSite()
   t.teardown(site.stop)
@@ -85,11 +91,13 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
   }
   let running = await start('0')
   const quoin = running.url
-  await enableModule(site, settings(quoin))
+  await enableModule(site, { public_url: isShared ? '/quoin' : quoin, ...settings })
+  const url = isShared ? await sharedHost(t, site.url, quoin) : site.url
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
   t.teardown(() => browser.close())
   const node = { type: 'node', id }
-  const locks = (uid: string, name: string) => createClient({ url: quoin, user: { uid, name } }).locks
+  const locks = (uid: string, name: string) =>
+    createClient({ url: quoin, ...(headersOf ? { headers: () => headersOf(name) } : { user: { uid, name } }) }).locks
 
   async function open(t: Test, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
@@ -117,17 +125,17 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
       }
     },
     async texts() {
-      const present = await locks('0', 'nobody').list(node)
+      const present = await locks('3', 'editor2').list(node)
       return Object.fromEntries(present.map(({ fieldName, userData, payload }) => [`${fieldName} ${userData.name}`, payload]))
     },
     async form(t, account, options) {
       const page = await open(t, options)
-      await page.goto(`${site.url}/user/login`)
+      await page.goto(`${url}/user/login`)
       await page.locator('[name=name]').fill(account)
       await page.locator('[name=pass]').fill(account)
       await page.locator('#user-login-form [type=submit]').click()
       await page.waitForURL(/\/user\/\d+/)
-      await page.goto(`${site.url}/node/${id}/edit`)
+      await page.goto(`${url}/node/${id}/edit`)
       return page
     },
     async desk(t, name) {
@@ -137,13 +145,36 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
       return page
     },
     async reset() {
-      for (const lock of await locks('0', 'nobody').list(node)) {
+      for (const lock of await locks('3', 'editor2').list(node)) {
         const { uid } = lock.userData
         await locks(uid, '').release({ ...node, fieldName: lock.fieldName })
       }
       for (const uid of ['2', '3', 'ben', 'carla']) await locks(uid, '').discard(node)
     }
   }
+}
+
+/** The address at which Drupal and Quoin are on one host; closed when the test ends. */
+async function sharedHost(t: Test, drupal: string, quoin: string): Promise<string> {
+  const front = createServer((given, answer) => {
+    const path = given.url!.replace(/^\/quoin(?=\/)/, '')
+    const onward = request((path === given.url ? drupal : quoin) + path, { method: given.method, headers: given.headers }, (from) => {
+      answer.writeHead(from.statusCode!, from.headers)
+      from.pipe(answer)
+      from.on('error', () => answer.destroy())
+    })
+    given.pipe(onward)
+    answer.on('close', () => onward.destroy())
+    onward.on('error', () => answer.destroy())
+  })
+  await new Promise<void>((resolve) => {
+    front.listen(0, '127.0.0.1', resolve)
+  })
+  t.teardown(() => {
+    front.closeAllConnections()
+    front.close()
+  })
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
 }
 
 /** A control of the form, by its name. */

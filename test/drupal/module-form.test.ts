@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { control, line, notes, press, says, startFormSite, until } from './form.ts'
+import { as } from './quoin.ts'
 import type { Site } from './site.ts'
 
 /** A field of the desk. */
@@ -243,6 +244,67 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await until(async () => (await texts())['title editor'] === 'Previewed')
   })
 
+  await t.test('what changes is said to who does not see it, as text, and nothing moves', async (t) => {
+    const editor = await form(t, 'editor')
+    await until(async () => (await locks('3', 'editor2').list(node)).length === 0 && (await line(editor).count()))
+    const places = () =>
+      editor.evaluate<string>(
+        `JSON.stringify([...document.querySelectorAll('form[data-quoin-form] :is(input, select, textarea, .ck-editor)')].map((each) => each.getBoundingClientRect().top))`
+      )
+    await editor.locator('.ck-editor__editable').waitFor()
+    const before = await places()
+    const name = '<img src="none" onerror="window.broken = true">Ben'
+    const ben = locks('ben', name)
+    const held = await ben.acquire({ ...node, fieldName: 'title' })
+    await ben.attend(node)
+    await says(editor.locator('#drupal-live-announce'), `${name} is editing Title`)
+    await says(notes(editor, 'title'), `${name} is editing this`)
+    await control(editor, 'field_key[0][value]').fill('typed')
+    await says(notes(editor, 'field_key'), /kept/)
+    t.equal(await places(), before)
+    await ben.overwrite({ ...node, fieldName: 'field_key' })
+    await says(editor.locator('#drupal-live-announce'), /took over Key. What you had typed is kept\./)
+    await held.release()
+    await says(editor.locator('#drupal-live-announce'), 'has let go of Title')
+    t.equal(await editor.evaluate('window.broken'), undefined, 'a name is no markup')
+  })
+
+  await t.test('with the keyboard alone a field is taken over, changed and saved', async (t) => {
+    await locks('ben', 'Ben').acquire({ ...node, fieldName: 'title' })
+    const editor = await form(t, 'editor')
+    await says(notes(editor, 'title'), /Ben is editing this/)
+    await control(editor, 'title[0][value]').focus()
+    await editor.keyboard.press('Tab')
+    await editor.keyboard.press('Enter')
+    await says(notes(editor, 'title'), /asked/)
+    await editor.keyboard.press('Tab')
+    await editor.keyboard.press('Enter')
+    await says(notes(editor, 'title'), /^You are editing this/)
+    await editor.keyboard.press('Control+A')
+    await editor.keyboard.type('By keys')
+    await editor.locator('[data-drupal-selector="edit-submit"]').press('Enter')
+    await editor.waitForURL(/\/node\/\d+$/)
+    t.equal(await titleIn(site, node.id), 'By keys')
+  })
+
+  await t.test('other forms of entities have locks too, those of new ones and of deletions have not', async (t) => {
+    const admin = await form(t, 'admin')
+    for (const [path, key] of [
+      ['/taxonomy/term/1/edit', 'taxonomy_term:1'],
+      ['/user/2/edit', 'user:2'],
+      [`/node/${node.id}/delete`, null],
+      ['/node/add/issue', null]
+    ] as const) {
+      await admin.goto(new URL(path, admin.url()).href)
+      await admin.locator('[data-drupal-selector="edit-submit"]').waitFor()
+      t.equal(await admin.evaluate(`document.querySelector('[data-quoin-form]')?.dataset.quoinForm ?? null`), key, path)
+    }
+    await admin.goto(new URL('/taxonomy/term/1/edit', admin.url()).href)
+    await control(admin, 'name[0][value]').fill('Politics today')
+    await says(notes(admin, 'name'), /kept/)
+    t.match(await locks('3', 'editor2').list({ type: 'taxonomy_term', id: '1' }), [{ fieldName: 'name', payload: 'Politics today' }])
+  })
+
   await t.test('without Quoin, and without JavaScript, the form works as before', async (t) => {
     const plain = await form(t, 'editor', { javaScriptEnabled: false })
     await control(plain, 'title[0][value]').fill('Without JavaScript')
@@ -267,6 +329,23 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await says(notes(again, 'title'), /^You are editing this, kept/)
     await until(async () => (await line(again).innerText()) === '')
   })
+})
+
+t.test('with AUTH=drupal the form is known by its session, on one host', { timeout: 600_000 }, async (t) => {
+  const { node, texts, form, locks } = await startFormSite(t, {
+    isShared: true,
+    env: { AUTH: 'drupal', CMS_AUTH: 'passthrough', CMS_USER: '', CMS_PASSWORD: '' },
+    headersOf: as
+  })
+  const editor = await form(t, 'editor')
+  await control(editor, 'title[0][value]').fill('By the session')
+  await says(notes(editor, 'title'), /kept/)
+  t.strictSame(await texts(), { 'title editor': 'By the session' })
+  await locks('3', 'editor2').acquire({ ...node, fieldName: 'field_key' })
+  await says(notes(editor, 'field_key'), /editor2 is editing this/)
+  await editor.locator('[data-drupal-selector="edit-submit"]').click()
+  await editor.waitForURL(/\/node\/\d+$/)
+  await until(async () => !('title editor' in (await texts())))
 })
 
 const titleIn = async (site: Site, id: string) =>
