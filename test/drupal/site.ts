@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { dropDatabase, restoreDatabase } from './database.ts'
 import { runInSite } from './php.ts'
 import { freePort } from '../fixtures/free-port.ts'
 import { endAbandoned, startServer } from './server.ts'
@@ -85,13 +86,14 @@ export async function startRecipe<Made>(recipe: Recipe, workers = 4): Promise<Ru
   const own = join(root, 'sites/default')
   const serve = (port: number) => startServer({ web: root, workers, port, folder })
 
-  function refresh(): void {
+  async function refresh(): Promise<void> {
     rmSync(own, { recursive: true, force: true })
     mkdirSync(join(root, 'sites'), { recursive: true })
     cpSync(fresh, own, { recursive: true, preserveTimestamps: true })
+    await restoreDatabase(root, fresh)
   }
 
-  refresh()
+  await refresh()
   let server = await serve(await freePort())
   return {
     url: server.url,
@@ -100,13 +102,14 @@ export async function startRecipe<Made>(recipe: Recipe, workers = 4): Promise<Ru
     content: JSON.parse(readFileSync(join(fresh, 'content.json'), 'utf8')) as Made,
     async reset() {
       await server.stop()
-      refresh()
+      await refresh()
       server = await serve(server.port)
     },
     php: (code) => runInSite(root, code, server.url),
     async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
+      await dropDatabase(root)
     }
   }
 }

@@ -3,6 +3,7 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSy
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createDatabase, databaseKind, dropDatabase, dumpDatabase } from './database.ts'
 import { php, phpOptions, run, runInSite, script } from './php.ts'
 import { ignored, layOut, type Tree } from './tree.ts'
 import type { Recipe } from './variants.ts'
@@ -32,7 +33,9 @@ export async function snapshot(recipe: Recipe, tree: Tree): Promise<string> {
 }
 
 function fingerprint(recipe: Recipe, tree: Tree): string {
-  const hash = createHash('sha256').update(JSON.stringify([tree.version, packages(tree), recipe]))
+  const hash = createHash('sha256').update(
+    JSON.stringify([tree.version, packages(tree), recipe, ...(databaseKind === 'sqlite' ? [] : [databaseKind])])
+  )
   for (const file of globSync(['composer.json', 'modules/**/*.*', 'php/*'], { cwd: here }).sort()) {
     hash.update(file).update(readFileSync(join(here, file)))
   }
@@ -74,6 +77,7 @@ async function install({ names, structure, content: contentScript }: Recipe, tre
     for (const name of ['files', 'sync']) mkdirSync(join(site, name), { recursive: true })
     cpSync(script('settings.php'), join(site, 'settings.php'))
     writeFileSync(join(site, 'services.yml'), services(tree, names.jsonapiPath))
+    await createDatabase(web)
     await run(php, [...phpOptions, script('install.php')], { cwd: web })
     const given = `$names = json_decode(base64_decode('${Buffer.from(JSON.stringify(names)).toString('base64')}'), TRUE);`
     await runInSite(web, `${given} require '${script(structure)}';`)
@@ -81,9 +85,11 @@ async function install({ names, structure, content: contentScript }: Recipe, tre
     // Whatever the container and the routes need is in the caches when the first site starts.
     await runInSite(web, "\\Drupal::service('router.route_provider')->getAllRoutes();")
     writeFileSync(join(site, 'content.json'), content)
+    await dumpDatabase(web, site)
     renameSync(site, folder)
   } finally {
     rmSync(work, { recursive: true, force: true })
+    await dropDatabase(web)
   }
 }
 

@@ -16,6 +16,10 @@ $databases['default']['default'] = [
     'wait' => 'PRAGMA busy_timeout=60000',
   ],
 ];
+if ($server = getenv('DRUPAL_DATABASE')) {
+  // database.ts makes it.
+  $databases['default']['default'] = \Drupal\Core\Database\Database::convertDbUrlToConnectionInfo($server . '/quoin_' . substr(md5($app_root), 0, 12), TRUE);
+}
 // Equal in all sites: a session of one is nothing to another all the same.
 $settings['hash_salt'] = 'quoin-test-sites';
 $settings['config_sync_directory'] = $site_path . '/sync';
