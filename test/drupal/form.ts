@@ -51,18 +51,18 @@ export interface FormSite {
 
 export interface FormSiteOptions {
   /** Of Quoin, beside those of the site. */
-  env?: Record<string, string>
+  env?: (drupal: string) => Record<string, string>
   /** Of `$settings['quoin']`, beside `public_url`. */
-  settings?: Record<string, string>
+  settings?: Record<string, unknown>
   /** Whether browsers reach Drupal and Quoin on one host, Quoin below /quoin. */
   isShared?: boolean
   /** The credentials of who has no browser. */
-  headersOf?: (name: string) => Record<string, string>
+  headersOf?: (name: string, site: Site) => Record<string, string> | Promise<Record<string, string>>
 }
 
 /** Starts Drupal with the module, and Quoin before it; all ends with the test. */
 export async function startFormSite(t: Test, options: FormSiteOptions = {}): Promise<FormSite> {
-  const { env = {}, settings = {}, isShared = false, headersOf } = options
+  const { env = () => ({}), settings = {}, isShared = false, headersOf } = options
   if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: run test/e2e/install-chromium.sh, or set CHROMIUM`)
   const site = await startSite()
   t.teardown(site.stop)
@@ -84,7 +84,7 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
         CORS_ORIGINS: site.url,
         EVENTS_POLL_MS: '100',
         LOCK_LEASE_SECONDS: '0',
-        ...env
+        ...env(site.url)
       }
     })
     return { ...running, url: (await running.says(/Quoin listens on (\S+)/))[1]! }
@@ -97,7 +97,7 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
   t.teardown(() => browser.close())
   const node = { type: 'node', id }
   const locks = (uid: string, name: string) =>
-    createClient({ url: quoin, ...(headersOf ? { headers: () => headersOf(name) } : { user: { uid, name } }) }).locks
+    createClient({ url: quoin, ...(headersOf ? { headers: () => headersOf(name, site) } : { user: { uid, name } }) }).locks
 
   async function open(t: Test, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })

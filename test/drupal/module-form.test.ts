@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { renewKey } from '../../packages/setup/drupal-key.ts'
+import { emptyDirectory } from '../app/fixtures/processes.ts'
 import { control, line, notes, press, says, startFormSite, until } from './form.ts'
-import { as } from './quoin.ts'
+import { as, signIn } from './quoin.ts'
 import type { Site } from './site.ts'
 
 /** A field of the desk. */
@@ -334,7 +337,7 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
 t.test('with AUTH=drupal the form is known by its session, on one host', { timeout: 600_000 }, async (t) => {
   const { node, texts, form, locks } = await startFormSite(t, {
     isShared: true,
-    env: { AUTH: 'drupal', CMS_AUTH: 'passthrough', CMS_USER: '', CMS_PASSWORD: '' },
+    env: () => ({ AUTH: 'drupal', CMS_AUTH: 'passthrough', CMS_USER: '', CMS_PASSWORD: '' }),
     headersOf: as
   })
   const editor = await form(t, 'editor')
@@ -343,6 +346,42 @@ t.test('with AUTH=drupal the form is known by its session, on one host', { timeo
   t.strictSame(await texts(), { 'title editor': 'By the session' })
   await locks('3', 'editor2').acquire({ ...node, fieldName: 'field_key' })
   await says(notes(editor, 'field_key'), /editor2 is editing this/)
+  await editor.locator('[data-drupal-selector="edit-submit"]').click()
+  await editor.waitForURL(/\/node\/\d+$/)
+  await until(async () => !('title editor' in (await texts())))
+})
+
+t.test('with AUTH=jwt the form is known by a token of Drupal, which it fetches anew', { timeout: 600_000 }, async (t) => {
+  const key = join(emptyDirectory(t), 'key.json')
+  await renewKey(key, Date.now())
+  const { node, texts, form, locks } = await startFormSite(t, {
+    env: (drupal) => ({ AUTH: 'jwt', AUTH_JWKS_URL: `${drupal}/quoin/jwks`, AUTH_ISSUER: 'drupal', AUTH_AUDIENCE: 'quoin' }),
+    settings: { key_file: key },
+    async headersOf(name, site) {
+      const answer = await fetch(`${site.url}/quoin/token`, { headers: await signIn(site, name) })
+      return { authorization: `Bearer ${((await answer.json()) as { token: string }).token}` }
+    }
+  })
+  const editor = await form(t, 'editor')
+  let tokens = 0
+  await editor.route('**/quoin/token', async (route) => {
+    tokens++
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), expires: Date.now() / 1000 + 62 } })
+  })
+  await editor.reload()
+  await control(editor, 'title[0][value]').fill('By a token')
+  await says(notes(editor, 'title'), /kept/)
+  t.strictSame(await texts(), { 'title editor': 'By a token' })
+  await locks('3', 'editor2').acquire({ ...node, fieldName: 'field_key' })
+  await says(notes(editor, 'field_key'), /editor2 is editing this/)
+  t.equal(tokens, 1, 'all requests go with one')
+  await editor.waitForTimeout(2500)
+  await control(editor, 'title[0][value]').fill('By another one')
+  await until(async () => (await texts())['title editor'] === 'By another one')
+  t.equal(tokens, 2, 'before it ends it is fetched anew')
+  // Playwright holds the last requests of a page whose requests it may change.
+  await editor.unroute('**/quoin/token')
   await editor.locator('[data-drupal-selector="edit-submit"]').click()
   await editor.waitForURL(/\/node\/\d+$/)
   await until(async () => !('title editor' in (await texts())))

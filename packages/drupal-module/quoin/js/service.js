@@ -1,7 +1,10 @@
 import { createClient } from '@quoin/client'
 
-/** How long before its end a token is fetched anew, in milliseconds. */
-const EARLY_MS = 30_000
+/**
+ * How long before its end a token is fetched anew, in milliseconds: longer than an open form sends
+ * nothing, so that there is a good one when the page goes.
+ */
+const EARLY_MS = 60_000
 
 /** How long Drupal may take to give a token, in milliseconds. */
 const TOKEN_MS = 10_000
@@ -40,13 +43,18 @@ async function answerOf(address) {
 function bearer(address) {
   let current
   let endsAt = 0
+  let early = EARLY_MS
+  // A page that goes cannot wait for another one.
+  window.addEventListener('pagehide', () => {
+    early = 0
+  })
   async function get() {
     const { token, expires } = await (await answerOf(address)).json()
     endsAt = expires * 1000
     return { authorization: `Bearer ${token}` }
   }
   return () => {
-    if (!current || (endsAt > 0 && Date.now() > endsAt - EARLY_MS)) {
+    if (!current || (endsAt > 0 && Date.now() > endsAt - early)) {
       endsAt = 0
       current = get()
       current.catch(() => {
