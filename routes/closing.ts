@@ -100,7 +100,7 @@ const close: Handler<typeof closeSchema> = async function (request, reply) {
   const { json, etag, isShared, since } = await repeatable(request, reply, {
     save: (attempt) => this.closing.close(id, caller, editorOf(request), { ifMatch, attempt }),
     replay: async ({ uuid }) => ({
-      ...(await this.editions.read(uuid, caller)),
+      ...(await this.editions.replay(uuid, caller)),
       isShared: true,
       since: null
     }),

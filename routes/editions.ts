@@ -141,7 +141,7 @@ const update: Handler<typeof updateSchema> = async function (request, reply) {
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) =>
       this.editions.update(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
-    replay: async ({ uuid }) => ({ ...(await this.editions.read(uuid, caller)), isShared: true }),
+    replay: async ({ uuid }) => ({ ...(await this.editions.replay(uuid, caller)), isShared: true }),
     status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
@@ -180,7 +180,7 @@ const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
     save: (attempt) =>
       this.editions.arrange(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
     replay: async ({ uuid, outcomes }) => ({
-      ...(await this.editions.read(uuid, caller)),
+      ...(await this.editions.replay(uuid, caller)),
       isShared: true,
       outcomes: outcomes!
     }),

@@ -95,7 +95,7 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
         ifMatch: headers['if-match'],
         attempt
       }),
-    replay: async ({ uuid }) => ({ ...(await this.editions.read(uuid, caller)), isShared: true }),
+    replay: async ({ uuid }) => ({ ...(await this.editions.replay(uuid, caller)), isShared: true }),
     status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)

@@ -85,7 +85,7 @@ const put: Handler<typeof putSchema> = async function (request, reply) {
     save: (attempt) =>
       this.upserts.upsert(bundle, key, body, caller, { ...authorOf(request), ifMatch, attempt }),
     replay: async ({ uuid, status }) => ({
-      ...(await this.editions.read(uuid, caller)),
+      ...(await this.editions[status === 201 ? 'read' : 'replay'](uuid, caller)),
       isShared: true,
       isNew: status === 201
     }),

@@ -4,7 +4,7 @@ import type { ContentModel } from '../editions/model.ts'
 import { createCatalog } from '../editions/site/catalog.ts'
 import { createSite } from '../editions/site/site.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
-import { refusal } from '../editions/translate/failures.ts'
+import { refusal, saysEditable } from '../editions/translate/failures.ts'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
@@ -59,9 +59,6 @@ const TOKEN = /^[\w-]{16,128}$/
 
 /** The statuses by which Drupal hides an entity from the caller: a refusal, or not found. */
 const NOT_VISIBLE: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
-
-/** The statuses by which Drupal refuses the empty document of a caller who may edit the entity. */
-const EDITABLE = [400, 409, 422]
 
 /**
  * Asks Drupal through JSON:API.
@@ -133,7 +130,7 @@ export function createQuestions({
       caller: { ...caller, headers: { ...caller.headers, ...token } },
       language
     })
-    if (EDITABLE.includes(answer.status)) return true
+    if (saysEditable(answer)) return true
     if ([401, 403, 404].includes(answer.status)) return false
     if (answer.status < 300) {
       throw new Failure(

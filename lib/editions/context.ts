@@ -11,6 +11,7 @@ import { createResources, type Resources } from './lookup/resources.ts'
 import { createSamples } from './lookup/samples.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { createBases, type Bases } from './save/bases.ts'
+import { createPermissions, type Permissions } from './save/permissions.ts'
 import type { Recorder } from './save/recorder.ts'
 import {
   createSaveQueue,
@@ -69,6 +70,8 @@ export interface EditionContext {
   saves: SaveQueue
   /** What callers were answered last of each edition. */
   bases: Bases
+  /** Who may change which edition. */
+  permissions: Permissions
   /** The JSON:API name of the time of change. A type without one has no precondition in Drupal. */
   changedAttribute: string | undefined
   recorder: Recorder | undefined
@@ -114,6 +117,7 @@ export function createEditionContext({
     ),
     saves: createSaveQueue({ turns }),
     bases: createBases(site),
+    permissions: createPermissions(resources),
     changedAttribute: changed === null ? undefined : publicName(model, changed),
     recorder,
     onSave,

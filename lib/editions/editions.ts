@@ -12,7 +12,13 @@ import type { Looks } from './lookup/looks.ts'
 import type { FieldSamples } from './lookup/samples.ts'
 import type { Rearrangement } from './order/operations.ts'
 import { probeCms } from './probe.ts'
-import { readBareEdition, readEdition, readEditionLabels, readEditionSamples } from './read.ts'
+import {
+  readBareEdition,
+  readEdition,
+  readEditionLabels,
+  readEditionSamples,
+  readSavedEdition
+} from './read.ts'
 import type { SaveOptions, UpdateOptions, UpdateResult } from './save/options.ts'
 import type { OrderChange } from './schemas.ts'
 import { searchBundleOrList, type EditionPage } from './search.ts'
@@ -70,6 +76,11 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED.
    */
   read(id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
+  /**
+   * The answer to a change that was saved before, to who may change the edition.
+   * @throws {Failure} NOT_FOUND, CMS_FORBIDDEN
+   */
+  replay(id: string, caller: Caller): Promise<EditionText>
   /**
    * An edition with the state of its articles, neither from a copy nor from a read that began
    * before.
@@ -164,6 +175,7 @@ export function createEditions({
     close: (id, caller, options) =>
       limited(caller, () => closeInTurn(context, id, caller, options)),
     read: (id, caller, ifMatch) => limited(caller, () => readEdition(context, id, caller, ifMatch)),
+    replay: (id, caller) => limited(caller, () => readSavedEdition(context, id, caller)),
     bare: (id, caller) => limited(caller, () => readBareEdition(context, id, caller)),
     inspect: (id, caller) => limited(caller, () => inspectEdition(context, id, caller)),
     labels: (id, caller) => limited(caller, () => readEditionLabels(context, id, caller)),

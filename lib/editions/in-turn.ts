@@ -1,4 +1,5 @@
 import { isSameUuid, type Resource } from '../drupal/document.ts'
+import { Failure, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import type { EditionContext } from './context.ts'
 import { load } from './load.ts'
@@ -61,7 +62,8 @@ interface EarlyLook {
  * Saves an edition when it is its turn, from the state that it has then. Takes the turn first where
  * the caller was shown the edition lately; reads it before where not, so that nobody has a turn who
  * may not see the edition. Drupal may have shown an earlier state: before nothing is saved, the
- * latest version is asked for.
+ * latest version is asked for. What is answered without a save is answered only to who may change
+ * the edition.
  * @throws {Failure} OUTCOME_UNKNOWN where an earlier attempt may have saved and the edition has
  *   changed since; PRECONDITION_FAILED where that is not the state that If-Match names
  */
@@ -73,13 +75,23 @@ export async function saveInTurn<Result extends EditionText>(
   work: TurnWork<Result>
 ): Promise<Result & { isShared: boolean }> {
   const look = recallEdition(context, id, caller) ?? (await readBeforeTurn(context, id, caller))
+  const demand = () =>
+    context.permissions.demand(look.edition?.resource ?? look.remembered!, caller)
+  let isSent = false
 
   // Drupal compares `changed` and saves without a lock, so two requests at the same time could
   // both pass.
-  return context.saves.run(
+  const saving = context.saves.run(
     look.uuid,
     look.since,
-    async (turn) => {
+    async (queuedTurn) => {
+      const turn: QueuedTurn = {
+        ...queuedTurn,
+        confirm() {
+          queuedTurn.confirm()
+          isSent = true
+        }
+      }
       const base =
         rememberedBase(context, look, turn, options, work) ??
         (await readBase(context, id, look, turn, caller, options))
@@ -91,6 +103,35 @@ export async function saveInTurn<Result extends EditionText>(
     },
     caller.budget?.waiting
   )
+  return saving.then(
+    async (result) => {
+      if (!isSent) await demand()
+      return result
+    },
+    async (error) => {
+      if (!isSent && isOwnRefusal(error)) await demand()
+      throw error
+    }
+  )
+}
+
+/** The failures by which Quoin itself refuses a save. */
+const OWN_REFUSALS: readonly FailureCode[] = [
+  'BAD_REQUEST',
+  'CMS_FORBIDDEN',
+  'CONFLICT',
+  'FIELD_LOCKED',
+  'NOT_READY',
+  'ORDER_CONFLICT',
+  'OUTCOME_UNKNOWN',
+  'PRECONDITION_FAILED',
+  'STALE_EDIT',
+  'TOO_LARGE',
+  'UNPROCESSABLE'
+]
+
+function isOwnRefusal(error: unknown): boolean {
+  return error instanceof Failure && OWN_REFUSALS.includes(error.code)
 }
 
 /** What the caller was answered last of an edition; undefined where that is not known any more. */

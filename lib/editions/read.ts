@@ -28,6 +28,17 @@ export async function readEdition(
   return edition
 }
 
+/** Reads an edition for who asks again for a save of it that was done. */
+export async function readSavedEdition(
+  context: EditionContext,
+  id: string,
+  caller: Caller
+): Promise<EditionText> {
+  const edition = await load(context, id, caller)
+  await context.permissions.demand(edition.resource, caller)
+  return context.texts.editionOf(edition)
+}
+
 /** Reads an edition without the urls of its references. */
 export async function readBareEdition(
   context: EditionContext,

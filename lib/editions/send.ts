@@ -44,7 +44,12 @@ export async function sendEdition(
 ): Promise<WriteResult> {
   try {
     const result = await context.resources.send(resource, caller, current, revision)
-    if ('refused' in result) return result
+    if ('refused' in result) {
+      const { status } = result.refused
+      if (status === 401 || status === 403) context.permissions.learn(resource.id, caller, false)
+      return result
+    }
+    if (current) context.permissions.learn(current.id, caller, true)
     context.onSave(result.saved.resource.id)
     return requireText(context, result.saved)
   } catch (error) {

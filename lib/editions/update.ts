@@ -1,3 +1,4 @@
+import type { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { collectionOfBundle } from './bundles.ts'
 import { hasFields, saveChange, shapeFor } from './change.ts'
@@ -21,8 +22,9 @@ export async function updateEdition(
   options: UpdateOptions = {}
 ): Promise<UpdateResult> {
   const { model } = context
-  const body = normalize(json, model)
-  await checkBundle(context, body, caller)
+  const body = await readBody(context, json, caller).catch((error) =>
+    refuseBody(context, id, caller, error)
+  )
   const unchanged = options.unlessSame ? await findSame(context, id, body, caller) : undefined
   if (unchanged) return unchanged
 
@@ -42,14 +44,30 @@ export async function updateEdition(
   })
 }
 
-/** @throws {Failure} UNPROCESSABLE where the body names a bundle that does not exist */
-async function checkBundle(
+/** @throws {Failure} as `normalize`; UNPROCESSABLE for a bundle that does not exist */
+async function readBody(
   { model, site }: EditionContext,
-  body: EditionJson,
+  json: Record<string, unknown>,
   caller: Caller
-): Promise<void> {
+): Promise<EditionJson> {
+  const body = normalize(json, model)
   const bundle = bundleOf(body, model)
   if (bundle !== undefined) collectionOfBundle(bundle, await site.catalog.editions(caller))
+  return body
+}
+
+/** Refuses a body of who may change the edition; others get what Drupal says to them. */
+async function refuseBody(
+  context: EditionContext,
+  id: string,
+  caller: Caller,
+  error: Failure
+): Promise<never> {
+  if (error.code === 'UNPROCESSABLE') {
+    const { resource } = await load(context, id, caller, 'bare')
+    await context.permissions.demand(resource, caller)
+  }
+  throw error
 }
 
 /**
@@ -62,14 +80,15 @@ async function findSame(
   body: EditionJson,
   caller: Caller
 ): Promise<UpdateResult | undefined> {
-  const { model, resources, saves, texts } = context
+  const { model, permissions, resources, saves, texts } = context
   const edition = await load(context, id, caller)
   const { type, id: uuid } = edition.resource
   if (!(await isSame(context, body, edition, caller))) return undefined
   if (resources.latestVersion(type).length === 0) {
+    await permissions.demand(edition.resource, caller)
     return { ...texts.editionOf(edition), isShared: true }
   }
-  return saves.run(
+  const unchanged = await saves.run(
     uuid,
     saves.now(),
     async ({ isShared }) => {
@@ -81,6 +100,8 @@ async function findSame(
     },
     caller.budget?.waiting
   )
+  if (unchanged) await permissions.demand(edition.resource, caller)
+  return unchanged
 }
 
 /** The edition, if it has the fields of the body since an earlier attempt. */

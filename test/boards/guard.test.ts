@@ -20,7 +20,7 @@ async function guarded(t: Test, env: Record<string, string>) {
   const cms = createCms({
     content: newspaper(),
     onRequest: ({ method, url, status }) => {
-      if (method !== 'GET') writes.push(`${method} ${url.split('?')[0]} ${status}`)
+      if (method !== 'GET' && status !== 400) writes.push(`${method} ${url.split('?')[0]} ${status}`)
     }
   })
   t.teardown(() => cms.close())
@@ -60,7 +60,7 @@ async function raceOver(t: Test, env: Record<string, string>) {
     as: 'editor',
     headers: bob
   })
-  return { status, body, written: upstream.some((line) => line.startsWith('PATCH')) }
+  return { status, body, written: upstream.some((line) => /^PATCH .*(?<! \{\})$/.test(line)) }
 }
 
 for (const engine of engineNames) {

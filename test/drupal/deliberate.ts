@@ -27,7 +27,7 @@ export const deliberate: Deliberate[] = [
     name: 'stale edit',
     reason: 'another `changed` than the present one is a stale edit, and said so to the editor',
     bodies: /^PATCH (?:the save: changed given|many at once: stale and a violation)$/,
-    core: [401, 403],
+    core: [403],
     ours: [409],
     message: /^Somebody else has saved this edition/
   },
@@ -41,19 +41,12 @@ export const deliberate: Deliberate[] = [
   },
   {
     name: 'body before rights',
-    reason: 'what Quoin refuses by itself it refuses whoever asks; Drupal is asked about rights only with something to save',
-    bodies: /./,
+    reason: 'what Quoin refuses by itself of a create it refuses whoever asks',
+    bodies: /^POST /,
     core: [401, 403],
     ours: [403, 409, 422],
     message:
       /^(?:Unprocessable Entity: validation failed\.\n.*(?:does not exist|correct primitive type)\.\n$|Field values for|Could not determine entity type bundle|"weekly" is not a valid bundle|The field ".*" (?:property|needs the property) "target_type"|No "" entity found|If provided "target_uuid"|Access denied on updating field '(?:id|uuid|changed)')/s
-  },
-  {
-    name: 'nothing to save',
-    reason: 'an update that changes nothing asks Drupal for nothing, so whoever may read the edition is answered with it',
-    bodies: /^PATCH /,
-    core: [401, 403],
-    ours: [200]
   },
   {
     name: 'unknown field',

@@ -13,7 +13,7 @@ export interface Asked {
   /** Decoded, without the query. */
   path: string
   query: URLSearchParams
-  /** `GET /jsonapi/...?...`, decoded. */
+  /** `GET /jsonapi/...?...`, decoded; `PATCH /jsonapi/... {}` of the empty one that asks for the right to edit. */
   line: string
   headers: IncomingHttpHeaders
   body: string
@@ -91,6 +91,7 @@ export async function startHostileCms(t: Test, { content = newspaper(), ...optio
     })
     try {
       for await (const chunk of request.setEncoding('utf8')) asked.body += chunk
+      if (asked.body === '{}') asked.line += ' {}'
     } catch {
       // Quoin hung up.
       return

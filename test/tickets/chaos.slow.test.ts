@@ -99,7 +99,7 @@ async function chaos(
   const running = new Set<string>()
   const together: string[] = []
   cms.behave = async ({ method, body }, honest) => {
-    if (method !== 'PATCH') return undefined
+    if (method !== 'PATCH' || body === '{}') return undefined
     const at = performance.now()
     const { title } = JSON.parse(body).data.attributes
     if (running.size > 0) together.push(`${title} beside ${[...running].join()}`)

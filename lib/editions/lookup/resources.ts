@@ -1,3 +1,4 @@
+import type { JsonapiAnswer } from '../../drupal/client.ts'
 import type { Resource } from '../../drupal/document.ts'
 import type { Caller } from '../../http/calls.ts'
 import type { Collection } from '../site/catalog.ts'
@@ -9,7 +10,7 @@ import { newestRevisions, readIndividual, type EditionId } from './individual.ts
 import { readPage, readShape, readSparsePage } from './pages.ts'
 import { latestVersion } from './request-plan.ts'
 import { createResourceContext, type Purpose } from './resource-context.ts'
-import { sendResource, type SendResult } from './send.ts'
+import { refusalToEdit, sendResource, type SendResult } from './send.ts'
 
 export interface Resources {
   /**
@@ -68,6 +69,8 @@ export interface Resources {
     current?: Resource,
     revision?: number
   ): Promise<SendResult>
+  /** The CMS's refusal to let a caller change an edition; undefined where it would. */
+  refusalToEdit(resource: Resource, caller: Caller): Promise<JsonapiAnswer | undefined>
 }
 
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
@@ -84,6 +87,7 @@ export function createResources(site: Site): Resources {
     shape: (resourceType, incomplete, caller) =>
       readShape(context, resourceType, incomplete, caller),
     send: (resource, caller, current, revision) =>
-      sendResource(context, resource, caller, current, revision)
+      sendResource(context, resource, caller, current, revision),
+    refusalToEdit: (resource, caller) => refusalToEdit(context, resource, caller)
   }
 }

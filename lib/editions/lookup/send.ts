@@ -6,7 +6,7 @@ import type { Caller } from '../../http/calls.ts'
 import type { ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import { isDefault } from '../site/revisions.ts'
-import { unknownProperties } from '../translate/failures.ts'
+import { saysEditable, unknownProperties } from '../translate/failures.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { mismatch } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
@@ -55,6 +55,22 @@ export async function sendResource(
   const collection = await collectionOf(context, resource.type, caller)
   const target = targetOf(resource, current, collection, context.model)
   return attemptWrite(context, { resource, current, revision, caller, collection, target }, 0)
+}
+
+/**
+ * The CMS's refusal to let a caller change an edition; undefined where it would. Quoin sends an
+ * empty document, which Drupal refuses only after it has checked the access to the entity
+ * (lib/access/questions.ts).
+ */
+export async function refusalToEdit(
+  context: ResourceContext,
+  resource: Resource,
+  caller: Caller
+): Promise<JsonapiAnswer | undefined> {
+  const collection = await collectionOf(context, resource.type, caller)
+  const target = targetOf(resource, resource, collection, context.model)
+  const answer = await context.cms.request({ ...target, body: {}, caller })
+  return saysEditable(answer) ? undefined : answer
 }
 
 function targetOf(

@@ -145,6 +145,14 @@ export function isOfReused({ status, document: { errors = [] } }: JsonapiAnswer)
 }
 
 /**
+ * Whether Drupal refuses an empty document because of the document: it would let its sender change
+ * the entity then.
+ */
+export function saysEditable({ status }: Pick<JsonapiAnswer, 'status'>): boolean {
+  return status === 400 || status === 409 || status === 422
+}
+
+/**
  * The field and those of its properties that Drupal refused since it does not know them. Core REST
  * ignores such properties.
  * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
