@@ -72,9 +72,10 @@ t.test('an edition is made by its key, and changed by it', async (t) => {
   })
   const changed = await second('daily/by-key/pushed', { ...title('Late'), field_key: [{ value: 'pushed' }], type: 'daily' })
   t.match(changed, { status: 200, headers: { location: made.headers['location'] }, body: { ...title('Late'), uuid: made.body.uuid } })
-  const writes = cms.asked.filter(({ method }) => method !== 'GET').length
+  const count = () => cms.asked.filter(({ method, body }) => method !== 'GET' && body !== '{}').length
+  const writes = count()
   t.match(await first('daily/by-key/pushed', title('Late')), { status: 200, headers: { etag: changed.headers['etag'] } })
-  t.equal(cms.asked.filter(({ method }) => method !== 'GET').length, writes, 'what is there already is not written')
+  t.equal(count(), writes, 'what is there already is not written')
 })
 
 t.test('If-Match lets an upsert change the edition that it names, and create none', async (t) => {
