@@ -387,6 +387,29 @@ t.test('with AUTH=jwt the form is known by a token of Drupal, which it fetches a
   await until(async () => !('title editor' in (await texts())))
 })
 
+t.test('a translation is locked apart where the site says so, but for what all languages share', { timeout: 600_000 }, async (t) => {
+  const { site, node, form, locks } = await startFormSite(t, { settings: { lock_languages: ['fr'] } })
+  await site.php(`
+    \\Drupal::service('module_installer')->install(['content_translation']);
+    \\Drupal::service('content_translation.manager')->setEnabled('node', 'issue', TRUE);
+    foreach (['field_key', 'field_note'] as $name) {
+      \\Drupal\\field\\Entity\\FieldConfig::loadByName('node', 'issue', $name)->setTranslatable($name === 'field_note')->save();
+    }
+    user_role_grant_permissions('editor', ['translate any entity', 'update content translations']);
+    drupal_flush_all_caches();
+    \\Drupal\\node\\Entity\\Node::load(${node.id})->addTranslation('fr', ['title' => 'Un pont'])->save();`)
+  const editor = await form(t, 'editor')
+  await editor.goto(new URL(`/fr/node/${node.id}/edit`, editor.url()).href)
+  for (const name of ['title', 'field_key', 'field_note']) await control(editor, `${name}[0][value]`).fill('En français')
+  for (const name of ['title', 'field_key', 'field_note']) await says(notes(editor, name), /kept/)
+  const names = async (id: string) => (await locks('3', '').list({ type: 'node', id })).map(({ fieldName }) => fieldName)
+  t.strictSame([await names(`${node.id}:fr`), await names(node.id)], [['field_note', 'title'], ['field_key']])
+  await locks('ben', 'Ben').overwrite({ type: 'node', id: `${node.id}:fr`, fieldName: 'title' })
+  await says(notes(editor, 'title'), /Ben is editing this/)
+  await locks('ben', 'Ben').overwrite({ ...node, fieldName: 'field_key' })
+  await says(notes(editor, 'field_key'), /Ben is editing this/)
+})
+
 const titleIn = async (site: Site, id: string) =>
   JSON.parse(await site.php(`return \\Drupal\\node\\Entity\\Node::load(${id})->label();`)) as string
 
