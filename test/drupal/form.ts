@@ -52,7 +52,7 @@ export interface FormSite {
 export interface FormSiteOptions {
   /** Of Quoin, beside those of the site. */
   env?: (drupal: string) => Record<string, string>
-  /** Of `$settings['quoin']`, beside `public_url`. */
+  /** Of `$settings['quoin']`, beside the addresses of Quoin. */
   settings?: Record<string, unknown>
   /** Whether browsers reach Drupal and Quoin on one host, Quoin below /quoin. */
   isShared?: boolean
@@ -91,7 +91,7 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
   }
   let running = await start('0')
   const quoin = running.url
-  await enableModule(site, { public_url: isShared ? '/quoin' : quoin, ...settings })
+  await enableModule(site, { public_url: isShared ? '/quoin' : quoin, url: quoin, ...settings })
   const url = isShared ? await sharedHost(t, site.url, quoin) : site.url
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
   t.teardown(() => browser.close())

@@ -10,11 +10,17 @@ import type { Site } from './site.ts'
 /** A field of the desk. */
 const deskField = (name: string) => `[data-field="${name}"]`
 
+/** What Drupal and Quoin sign by what they tell each other. */
+const SECRET = 's'.repeat(32)
+
 /** The same members in the order of their names. */
 const sorted = async (texts: object | Promise<object>) => Object.entries(await texts).sort()
 
 t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) => {
-  const { site, node, texts, form, desk, locks, reset, stopQuoin } = await startFormSite(t)
+  const { site, node, texts, form, desk, locks, reset, quoin, stopQuoin } = await startFormSite(t, {
+    env: () => ({ CMS_MODULE_SECRET: SECRET }),
+    settings: { secret: SECRET }
+  })
   t.beforeEach(reset)
 
   await t.test('a lock is seen both ways, with who has it, and given back when nothing is typed', async (t) => {
@@ -157,7 +163,7 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await control(editor, 'field_source[0][uri]').fill('no address')
     await says(notes(editor, 'field_source'), /kept/)
     await save()
-    await says(editor.locator('[data-drupal-messages]'), /Manually entered paths/)
+    await says(editor.locator('[data-drupal-messages]'), /Error message/)
     await says(notes(editor, 'title'), /^You are editing this/)
     await says(notes(editor, 'field_source'), /^You are editing this/)
     await until(async () => (await texts())['title editor'] === 'Refused at first')
@@ -186,6 +192,59 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await press(editor, 'field_note', 'Discard')
     await until(async () => Object.keys(await texts()).length === 0)
     await says(notes(editor, 'field_note'), /^$/)
+  })
+
+  await t.test('a save in the form is told at the desk', async (t) => {
+    const ben = await desk(t, 'ben')
+    const editor = await form(t, 'editor')
+    await control(editor, 'field_key[0][value]').fill('issue-3')
+    await says(notes(editor, 'field_key'), /kept/)
+    await says(ben.locator(deskField('field_key')), /editor is editing this/)
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await editor.waitForURL(/\/node\/\d+$/)
+    const told = Date.now()
+    await until(async () => (await ben.locator('#field-field_key').inputValue()) === 'issue-3')
+    t.comment(`the desk shows it after ${Date.now() - told} ms`)
+    await until(async () => !/is editing this/.test(await ben.locator(deskField('field_key')).innerText()))
+  })
+
+  await t.test('a save over a lock is refused with who has it; its text is saved once the field is taken over', async (t) => {
+    const editor = await form(t, 'editor')
+    // The browser reaches no Quoin, and Drupal does.
+    await editor.route(`${quoin}/**`, (route) => route.abort())
+    await editor.reload()
+    await control(editor, 'title[0][value]').fill('Over his')
+    await locks('ben', 'Ben').acquire({ ...node, fieldName: 'title' }, { payload: 'His' })
+    await editor.unroute(`${quoin}/**`)
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await says(editor.locator('[data-drupal-messages]'), /Ben/)
+    await says(notes(editor, 'title'), /Ben is editing this/)
+    t.equal(await control(editor, 'title[0][value]').inputValue(), 'Over his', 'what was typed stays')
+    t.equal(await control(editor, 'title[0][value]').isEditable(), false)
+    t.not(await titleIn(site, node.id), 'Over his')
+
+    await press(editor, 'title', 'Take over')
+    await until(async () => (await texts())['title editor'] === 'Over his')
+    t.match(await locks('ben', '').drafts(node), [{ fieldName: 'title', payload: 'His' }])
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await editor.waitForURL(/\/node\/\d+$/)
+    t.equal(await titleIn(site, node.id), 'Over his')
+  })
+
+  await t.test('who may saves over a lock from the form that was refused', async (t) => {
+    await site.php("user_role_grant_permissions('editor', ['save over locks by quoin']);")
+    const editor = await form(t, 'editor')
+    await editor.route(`${quoin}/**`, (route) => route.abort())
+    await editor.reload()
+    await control(editor, 'title[0][value]').fill('Saved over')
+    await locks('ben', 'Ben').acquire({ ...node, fieldName: 'title' })
+    await editor.unroute(`${quoin}/**`)
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await says(notes(editor, 'title'), /Ben is editing this/)
+    await control(editor, 'quoin_save_over').check()
+    await editor.locator('[data-drupal-selector="edit-submit"]').click()
+    await editor.waitForURL(/\/node\/\d+$/)
+    t.equal(await titleIn(site, node.id), 'Saved over')
   })
 
   await t.test('what another has cannot be changed, and is sent with the form', async (t) => {
