@@ -47,10 +47,12 @@ final class ChangedFields {
    */
   public function stored(ContentEntityInterface $entity, int|string|null $revision_id): ?ContentEntityInterface {
     $storage = $this->entityTypes->getStorage($entity->getEntityTypeId());
-    $has_revision = $revision_id !== NULL && $entity->getEntityType()->isRevisionable();
-    $stored = $has_revision && $storage instanceof RevisionableStorageInterface
-      ? $storage->loadRevision($revision_id)
-      : $storage->loadUnchanged($entity->id());
+    // Drupal has the default revision in a cache, and other ones in none.
+    $stored = $storage->loadUnchanged($entity->id());
+    $is_other = $revision_id !== NULL && $stored instanceof ContentEntityInterface && $stored->getRevisionId() != $revision_id;
+    if ($is_other && $storage instanceof RevisionableStorageInterface) {
+      $stored = $storage->loadRevision($revision_id);
+    }
     return $stored instanceof ContentEntityInterface ? $stored : NULL;
   }
 
