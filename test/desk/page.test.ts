@@ -12,7 +12,7 @@ import { entityOf, isPublished, languageOf, valueOf, type Edition, type Item, ty
 import { say } from '../../packages/desk/page/texts.ts'
 import { createText } from '../../packages/desk/page/text.ts'
 import { localIn, readIn } from '../../packages/desk/page/zone.ts'
-import { at, beginning, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/page/words.ts'
+import { at, beginning, day, directionOf, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/page/words.ts'
 import { QuoinError, type Draft } from '../../packages/client/src/client.ts'
 import { contentModel } from '#lib/editions/model.ts'
 import { rearrange } from '#lib/editions/order/operations.ts'
@@ -718,6 +718,19 @@ t.test('kept texts are those of the service, and those that it does not have yet
   )
   kept.forget(kept.all[0]!)
   t.strictSame(storage.of('node/1'), [])
+})
+
+t.test('a long text has the direction of its first letter, others leave it to the browser', async (t) => {
+  const long = ' 1'.repeat(50_000)
+  t.strictSame(['שלום', long, `${long}!`, `${long}a`, `שלום ${long}`, `<p>${long}`, `12 مرحبا ${long} a`].map(directionOf), [
+    'auto',
+    'auto',
+    'ltr',
+    'ltr',
+    'rtl',
+    'ltr',
+    'rtl'
+  ])
 })
 
 t.test('the language of an edition is told where it has one', async (t) => {

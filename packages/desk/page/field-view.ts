@@ -10,7 +10,7 @@ import type { Field } from './field.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
-import { at, beginning, nameOf, since } from './words.ts'
+import { at, beginning, directionOf, nameOf, since } from './words.ts'
 
 export interface FieldActs extends PreviewActs, PetitionActs, Pick<DoorDeps, 'undo' | 'redo'> {
   revert: (field: Field) => void
@@ -80,7 +80,7 @@ function control(field: Field, types: Named[], language: string | undefined): Te
     </select>`
     case 'text':
     case 'lines':
-      return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
+      return html`<textarea id=${id} dir=${directionOf(text)} lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
     default:
       return boxesView({

@@ -4,6 +4,23 @@ import { localeOfReader, say } from './texts.ts'
 /** How many colours there are for people. */
 const TONES = 6
 
+/**
+ * From how many letters on a box of text gets its direction from the page. Chromium looks for it in
+ * the whole text at each keystroke: 420,000 letters take it two seconds.
+ */
+const LONG_LETTERS = 100_000
+
+/** The scripts that are written from right to left. */
+const RIGHT_TO_LEFT =
+  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u
+
+/** The `dir` of a box with a text; that of a long one is the direction of its first letter. */
+export function directionOf(text: string): 'auto' | 'ltr' | 'rtl' {
+  if (text.length <= LONG_LETTERS) return 'auto'
+  const [letter = ''] = /\p{L}/u.exec(text.slice(0, LONG_LETTERS)) ?? []
+  return RIGHT_TO_LEFT.test(letter) ? 'rtl' : 'ltr'
+}
+
 let zone: string | undefined
 
 /**
