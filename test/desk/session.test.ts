@@ -170,6 +170,7 @@ function open(
         if (service.acquire) throw service.acquire
         return heldAnew()
       },
+      release: async () => {},
       ask: async () => {
         service.asked.push('ask')
         if (service.unasked) throw service.unasked
@@ -464,6 +465,48 @@ t.test('what others begin and end is said, and what they ended is read again', a
   t.strictSame(said.splice(0), ['ben has let go of Title'])
   await pass(300)
   t.strictSame([session.title, field().text], ["Ben's", "Ben's"])
+})
+
+t.test('what is given up and was never saved is kept, also for the next window', async (t) => {
+  const disk = diskOf()
+  const { session, service, field, board } = open(t, { disk })
+  const kept = () => session.drafts.map(({ payload }) => payload)
+  await turn()
+  await board()
+  field().type('Typed')
+  await turn()
+  session.revert(field())
+  t.strictSame([field().text, kept()], ['Saved', ['Typed']], 'what is reverted')
+  session.undo()
+  await turn()
+  await field().keep()
+  t.strictSame([field().text, kept()], ['Typed', []], 'its lock has it again')
+  session.redo()
+  t.strictSame([field().text, kept()], ['Saved', ['Typed']])
+
+  field().type('Mine')
+  service.reads = [editionOf('Theirs')]
+  await session.load()
+  field().decide('theirs')
+  t.strictSame([field().text, kept()], ['Theirs', ['Mine', 'Typed']], 'what a colleague’s text replaces')
+
+  field().offered({ payload: 'Offered', version: 'v' })
+  await field().discardOffer()
+  t.strictSame([field().offer, kept()], [undefined, ['Offered', 'Mine', 'Typed']], 'an offer')
+
+  await session.discard(session.drafts[0]!)
+  t.strictSame([kept(), session.history.canUndo], [['Mine', 'Typed'], true])
+  session.undo()
+  t.strictSame(kept(), ['Offered', 'Mine', 'Typed'], 'a discarded draft, by Undo')
+  session.redo()
+  await session.restore(session.drafts[0]!)
+  t.strictSame([field().text, kept()], ['Mine', ['Typed']])
+  session.undo()
+  t.strictSame([field().text, kept()], ['Theirs', ['Mine', 'Typed']], 'a draft whose restoring is taken back')
+  await turn()
+  const next = open(t, { disk, edition: editionOf('Theirs') })
+  await turn()
+  t.strictSame(next.session.drafts.map(({ payload }) => payload).sort(), ['Mine', 'Typed'])
 })
 
 t.test('who is displaced is told by whom, and finds the text', async (t) => {

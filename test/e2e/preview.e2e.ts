@@ -70,7 +70,7 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
       const loads = cms.requestLines.filter((line) => line.includes('/loaded/'))
       t.strictSame([await page.title(), loads, errors, context.pages().length], [title, [], [], 1])
 
-      await description.press('Escape')
+      await button(page, 'Revert Description').press('Enter')
       await shows(text.getByText('A first text'))
       await button(page, 'Preview Description').press('Enter')
       await hides(preview)

@@ -28,7 +28,12 @@ t.test('there is a way back from every slip', async (t) => {
 
     await fieldOf(anna, 'Title').fill('Another')
     await anna.keyboard.press('Escape')
+    const kept = anna.getByRole('region', { name: 'Kept drafts' })
+    t.equal(await fieldOf(anna, 'Title').inputValue(), 'Another', 'Esc takes no text away')
+    await press(button(anna, 'Revert Title'))
     await until(async () => (await fieldOf(anna, 'Title').inputValue()) === 'The slip')
+    await shows(kept.getByText('Another', { exact: true }))
+    await fieldOf(anna, 'Title').focus()
     for (const [keys, text] of [
       ['Control+z', 'Another'],
       ['Control+Shift+z', 'The slip']
@@ -50,6 +55,9 @@ t.test('there is a way back from every slip', async (t) => {
     await shows(anna.getByText('Everything is saved'))
     await hides(anna.getByText('This is not complete: finish it, or empty it.'))
     await until(async () => (await fieldOf(anna, 'Key').inputValue()) === 'the-slip')
+    await anna.reload()
+    await shows(kept.getByText('other', { exact: true }))
+    await shows(kept.getByText('Another', { exact: true }))
   })
 
   t.test('moves are made, undone and saved with keys', async (t) => {

@@ -584,10 +584,29 @@ export function createSession(
     return turn !== undefined
   }
 
-  async function discard(text: EditorDraft): Promise<void> {
-    await drafts.discard(text).catch((error) => {
+  /** Discards a kept text, as a step that can be taken back. */
+  async function discard({
+    displacedBy: _1,
+    displacedAt: _2,
+    ...text
+  }: EditorDraft): Promise<void> {
+    try {
+      await drafts.discard(text)
+      const { id: _, ...back } = text
+      addStep({
+        words: say('draftDiscarded', { label: labelOf(text.fieldName) }),
+        back: () => {
+          drafts.add(back)
+          return true
+        },
+        forth: () => {
+          drafts.forget(back)
+          return true
+        }
+      })
+    } catch (error) {
       notice = { tone: 'bad', text: reasonOf(failureOf(error)) }
-    })
+    }
     onChange()
   }
 

@@ -37,11 +37,7 @@ export function fieldView(
     : undefined
   const state = holder || field.whyForbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
-    <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(
-      event: KeyboardEvent
-    ) => {
-      if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field)
-    }}>
+    <div class="field kind-${kind} ${state}" data-field=${name}>
       <div class="label"><label id="label-${name}" for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}${isRequired ? html` <small>${say('isRequired')}</small>` : nothing}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${name}"><small dir="auto">${help}</small></p>`}
       ${door?.element ?? control(field, types, language)}

@@ -197,6 +197,21 @@ export function createField({
     else if (ownLock && !offer.isInLock && (ownLock.isTyped || !isFocused)) await release(ownLock)
   }
 
+  /** Keeps a typed text that another one is about to replace. What is only chosen is no text. */
+  function giveUp(): void {
+    const isChosen = shape.kind === 'flag' || shape.kind === 'choice'
+    if (text.now !== text.base && !isChosen) putAside(text.now)
+  }
+
+  function type(now: string, isWhole = true): void {
+    if (holder) return
+    text.type(now, isWhole)
+    if (text.now === offer.text) offer.end()
+    if (ownLock) debounce.delay()
+    else take()
+    update()
+  }
+
   return {
     shape,
     get text() {
@@ -271,13 +286,12 @@ export function createField({
       }
     },
 
-    type(now: string, isWhole = true): void {
-      if (holder) return
-      text.type(now, isWhole)
-      if (text.now === offer.text) offer.end()
-      if (ownLock) debounce.delay()
-      else take()
-      update()
+    type,
+
+    /** Gives it another text, such as the saved one. A text that is not saved yet is put aside. */
+    replace(now: string): void {
+      if (!holder && now !== text.now) giveUp()
+      type(now)
     },
 
     /** Sends text that is not in the lock yet. */
@@ -323,10 +337,11 @@ export function createField({
       await release(ownLock)
     },
 
-    /** Discards the text that was typed before. */
+    /** Ends the offer of the text that was typed before, and puts it aside. */
     async discardOffer(): Promise<void> {
       await acquisition
-      const { lock } = offer
+      const { lock, text: offered } = offer
+      if (offered !== undefined) putAside(offered)
       offer.end()
       copy.begin()
       if (ownLock) await keepOrRelease()
@@ -371,6 +386,7 @@ export function createField({
     },
 
     decide(which: Parameters<typeof text.decide>[0]): void {
+      if (which !== 'mine') giveUp()
       text.decide(which)
       update()
       keepOrRelease()

@@ -87,10 +87,10 @@ export function createHistory() {
         )
         .map(([field, after]): Change => ({ field, before: field.text, after }))
       if (changes.length === 0) return
-      for (const { field, after } of changes) field.type(after)
+      for (const { field, after } of changes) field.replace(after)
       const turn = (is: 'before' | 'after', becomes: 'before' | 'after') => () => {
         const same = changes.filter(({ field, [is]: text }) => !field.holder && field.text === text)
-        for (const change of same) change.field.type(change[becomes])
+        for (const change of same) change.field.replace(change[becomes])
         return same.length > 0
       }
       add({

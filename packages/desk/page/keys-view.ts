@@ -4,7 +4,6 @@ import { say } from './texts.ts'
 /** What the keys of the desk do, by the keys. */
 const KEYS = [
   ['Ctrl+S', 'keysSave'],
-  ['Esc', 'keysRevert'],
   ['Alt+↑, Alt+↓', 'keysStep'],
   ['Alt+Home, Alt+End', 'keysEnds'],
   ['1 … 9', 'keysPlace'],

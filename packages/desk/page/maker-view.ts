@@ -52,7 +52,7 @@ export function makerView(maker: Maker, { model, types }: MakerContext): Templat
   }
 
   function cancel(): void {
-    maker.cancel()
+    maker.leave()
     location.hash = listAddress({})
   }
 

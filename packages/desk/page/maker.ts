@@ -400,8 +400,6 @@ export function createMaker(
     get isAtRisk() {
       return inputs.some((input) => !['disk', 'coming'].includes(placeOf(input)))
     },
-    /** Discards what is typed. */
-    cancel: forget,
     /** The reader goes elsewhere: what is typed is offered when the form is opened again. */
     leave(): void {
       const texts = inputs.filter(({ shape, text }) => edits.has(shape.name) && text !== '')

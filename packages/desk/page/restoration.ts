@@ -56,16 +56,19 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
       const { text } = choiceOf(field, payload)
       if (text === payload) drafts.forget({ fieldName: name, payload })
       marks = [...marks, { name, before, payload }]
-      const turn = (is: string, becomes: string) => () => {
+      const turn = (is: string, put: () => void) => () => {
         const isSame = !field.holder && field.text === is
-        if (isSame) field.type(becomes)
+        if (isSame) put()
         return isSame
       }
       if (text !== before) {
         history.add({
           words,
-          back: turn(text, before),
-          forth: turn(before, text),
+          back: turn(text, () => {
+            if (text === payload) drafts.add({ fieldName: name, payload })
+            field.type(before)
+          }),
+          forth: turn(before, () => field.replace(text)),
           texts: [{ name, before, after: text }]
         })
       }

@@ -173,7 +173,6 @@ export const de: Texts = {
 
   // The list of keys
   keysSave: 'Änderungen speichern',
-  keysRevert: 'in einem Feld: zurück zum gespeicherten Text',
   keysStep: 'in der Reihenfolge: Artikel um einen Platz verschieben',
   keysEnds: 'in der Reihenfolge: Artikel an den Anfang oder ans Ende',
   keysPlace: 'in der Reihenfolge: Platz des Artikels tippen; Enter verschiebt ihn dorthin',
@@ -250,8 +249,9 @@ export const de: Texts = {
   you: 'Sie',
   keptDrafts: 'Gesicherte Entwürfe',
   keptExplained:
-    'Hier liegt, was Sie geschrieben und nicht gespeichert hatten, wenn jemand das Feld übernimmt oder die Sperre endet.',
+    'Hier liegt, was Sie geschrieben und nicht gespeichert hatten, wenn Sie es verwerfen, jemand das Feld übernimmt oder die Sperre endet.',
   putAsideFor: 'beiseitegelegt für {name}, {time}',
+  draftDiscarded: 'Der Entwurf von {label} ist verworfen',
   typedAt: 'geschrieben {time}',
   aloneInBrowser: '{what}, nur in diesem Browser',
   aloneInWindow: '{what}, nur in diesem Fenster',

@@ -171,7 +171,6 @@ export const en = {
 
   // The list of keys
   keysSave: 'Save changes',
-  keysRevert: 'in a field: back to what is saved',
   keysStep: 'in the running order: move the article by one place',
   keysEnds: 'in the running order: move it to the first or last place',
   keysPlace: 'in the running order: type the place of the article; Enter moves it there',
@@ -242,8 +241,9 @@ export const en = {
   you: 'You',
   keptDrafts: 'Kept drafts',
   keptExplained:
-    'What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.',
+    'What you had typed and not saved is kept here when you give it up, when somebody takes over its field, or when its lock ends.',
   putAsideFor: 'put aside for {name} at {time}',
+  draftDiscarded: 'The draft of {label} is discarded',
   typedAt: 'typed at {time}',
   aloneInBrowser: '{what}, in this browser alone',
   aloneInWindow: '{what}, in this window alone',

@@ -173,7 +173,6 @@ export const fr: Texts = {
 
   // The list of keys
   keysSave: 'Enregistrer les modifications',
-  keysRevert: 'dans un champ : revenir au texte enregistré',
   keysStep: 'dans le sommaire : déplacer l’article d’une place',
   keysEnds: 'dans le sommaire : mettre l’article en tête ou en fin',
   keysPlace: 'dans le sommaire : taper la place de l’article ; Entrée l’y met',
@@ -246,8 +245,9 @@ export const fr: Texts = {
   you: 'Vous',
   keptDrafts: 'Brouillons conservés',
   keptExplained:
-    'Ce que vous aviez écrit sans l’enregistrer est conservé ici quand quelqu’un reprend le champ ou que le verrou prend fin.',
+    'Ce que vous aviez écrit sans l’enregistrer est conservé ici quand vous y renoncez, que quelqu’un reprend le champ ou que le verrou prend fin.',
   putAsideFor: 'mis de côté pour {name} à {time}',
+  draftDiscarded: 'Le brouillon de {label} est abandonné',
   typedAt: 'écrit à {time}',
   aloneInBrowser: '{what}, dans ce navigateur seulement',
   aloneInWindow: '{what}, dans cette fenêtre seulement',
