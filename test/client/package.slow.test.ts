@@ -219,8 +219,11 @@ function problemsIn(compiler: typeof ts, modules: object, names: string[], more:
     },
     project
   )
-  const problems = [...errors, ...compiler.getPreEmitDiagnostics(compiler.createProgram(names, options))]
-  return problems.map(
+  const program = compiler.createProgram(names, options)
+  // The compiler's own declarations are not in question, and take most of the time.
+  const files = program.getSourceFiles().filter((file) => !program.isSourceFileDefaultLibrary(file))
+  const problems = new Set([...errors, ...files.flatMap((file) => compiler.getPreEmitDiagnostics(program, file))])
+  return [...problems].map(
     ({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`
   )
 }
