@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { saveChange, shapeFor } from './change.ts'
 import { editionJson, type EditionContext } from './context.ts'
-import { saveInTurn, type SaveBase } from './in-turn.ts'
+import { readAsBase, saveInTurn, type SaveBase } from './in-turn.ts'
 import { load } from './load.ts'
 import { publicName } from './model.ts'
 import {
@@ -75,7 +75,7 @@ async function applyWithRetries(
       if ((error as Failure).code !== 'STALE_EDIT') throw error
     }
     const latest = await load(context, base.edition.resource.id, arrangement.caller, 'latest')
-    base = { ...base, edition: latest, isLatest: true }
+    base = readAsBase(context, latest, base.turn)
   }
   return apply(context, arrangement, base)
 }

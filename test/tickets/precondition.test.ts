@@ -111,6 +111,23 @@ t.test('a save that reads first goes on where the module says that its revision 
   )
 })
 
+t.test('operations on the running order are applied again to what somebody saves in between', async (t) => {
+  const { call, cms, saveElsewhere, patches } = await openSaved(t)
+  let isFirst = true
+  cms.behave = async ({ method }) => {
+    if (method !== 'PATCH' || !isFirst) return undefined
+    isFirst = false
+    cms.behave = () => undefined
+    await saveElsewhere({ title: 'Theirs' })
+    return undefined
+  }
+  const operations = [{ op: 'insert', article: { target_id: 9 }, at: 'start' }]
+  const reply = await call('POST', `${path}/articles`, { body: { operations }, as: 'editor' })
+  t.match([reply.status, reply.body.data.title], [200, value('Theirs')])
+  const named = patches().map(({ headers }) => headers['quoin-revision'])
+  t.not(named.at(-1), named.at(-3), 'over the revision that is there then')
+})
+
 t.test('a save that makes no revision leaves none to name', async (t) => {
   const { cms, save, etag } = await openSaved(t)
   let revision: unknown
