@@ -15,6 +15,8 @@ const article = (id: number): Item => ({ target_id: id, target_uuid: `u${id}` })
 function open(length: number, answers: Array<QuoinError | Promise<void> | undefined> = []) {
   const sent: OrderOperation[][] = []
   const refused: QuoinError[] = []
+  /** What is not answered yet, as it is kept. */
+  let kept: unknown[] = []
   let saved = Array.from({ length }, (_, index) => article(index + 1))
   const order = createOrder({
     name: 'field_articles',
@@ -27,11 +29,21 @@ function open(length: number, answers: Array<QuoinError | Promise<void> | undefi
       order.rebase(saved)
     },
     onChange: () => {},
+    mirror: (operations, items) => {
+      kept = [operations.map(({ op }) => op), items.map(({ target_id: id }) => id)]
+    },
     onRefuse: (error) => {
       refused.push(error)
     }
   })
-  return { order, sent, refused, ids: () => order.items.map(({ target_id: id }) => id), there: () => saved.map(({ target_id: id }) => id) }
+  return {
+    order,
+    sent,
+    refused,
+    kept: () => kept,
+    ids: () => order.items.map(({ target_id: id }) => id),
+    there: () => saved.map(({ target_id: id }) => id)
+  }
 }
 
 t.test('articles are put in another order, and back', async (t) => {
@@ -61,11 +73,19 @@ t.test('a request takes a hundred operations, and a longer order as many request
 t.test('of several acts that are refused together each is sent by itself, and the wrong one alone is dropped', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const conflict = new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')
-  const { order, sent, refused, there, ids } = open(4, [promise, conflict, conflict])
+  const { order, sent, refused, kept, there, ids } = open(4, [promise, conflict, conflict])
   order.move('4', 0, 'First')
   order.remove('2', 'Second')
   order.move('3', 0, 'Third')
   t.strictSame(ids(), [3, 4, 1])
+  t.strictSame(
+    kept(),
+    [
+      ['move', 'remove', 'move'],
+      [3, 4, 1]
+    ],
+    'what is not saved is kept'
+  )
   resolve()
   await turn()
   t.strictSame(
@@ -73,4 +93,5 @@ t.test('of several acts that are refused together each is sent by itself, and th
     [['move'], ['remove', 'move'], ['remove'], ['move']]
   )
   t.strictSame([refused, there(), order.isSaving], [[conflict], [3, 4, 1, 2], false])
+  t.strictSame(kept(), [[], [3, 4, 1, 2]])
 })

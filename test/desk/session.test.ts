@@ -955,7 +955,7 @@ t.test('of an order that was kept articles come and go by choice, and once it is
   const draft = { id: 'w', fieldName: 'field_articles', payload: '3 9 1' }
   service.drafts = [draft]
   await session.discard({ fieldName: 'title', payload: 'Nothing such' })
-  const choice = session.orderChoiceOf(order, draft.payload)
+  const choice = session.orderChoiceOf(order, draft)
   for (const change of choice.changes.filter(({ what }) => what !== 'moved')) choice.turn(change)
   await session.restore(draft)
   t.strictSame(numbers(order.items), [3, 9, 1])
@@ -968,6 +968,71 @@ t.test('of an order that was kept articles come and go by choice, and once it is
   await turn()
   await session.restore({ ...draft, payload: '3 9 1' })
   t.strictSame(numbers(order.items), [3, 9, 1], 'as it is')
+})
+
+t.test('moves that were not saved are offered to the next window, and done again on what others have made of the order', async (t) => {
+  const disk = diskOf()
+  const edition = (...ids: number[]) => editionOf('Saved', { field_articles: articles(...ids), field_more: [{ value: 'm' }] })
+  const first = open(t, { disk, edition: edition(1, 2, 3, 4) })
+  await turn()
+  const acts = first.session.acts(first.session.orders[0]!)
+  first.service.arrangements = [away(), away()]
+  acts.insert(articles(9)[0]!, 'The ninth', 0)
+  acts.move('4', 1)
+  acts.remove('2')
+  await turn()
+  t.strictSame(numbers(first.session.orders[0]!.items), [9, 4, 1, 3])
+
+  const second = open(t, { disk, edition: edition(1, 2, 3, 4, 5) })
+  await turn()
+  const order = second.session.orders[0]!
+  const [draft] = second.session.drafts
+  t.match(draft, { fieldName: 'field_articles', operations: [{ op: 'insert' }, { op: 'move' }, { op: 'remove' }] })
+  t.strictSame(numbers(order.items), [1, 2, 3, 4, 5], 'nothing is done by itself')
+  t.equal(second.session.titleOf(articles(9)[0]), 'The ninth')
+  const { changes, isTaken } = second.session.orderChoiceOf(order, draft!)
+  t.ok(changes.length >= 3 && changes.every(isTaken))
+  await second.session.restore(draft!)
+  t.strictSame(numbers(order.items), [9, 4, 1, 3, 5])
+  await turn()
+  t.strictSame([second.session.drafts, second.service.arranged.flat().length], [[], 3])
+  second.session.undo()
+  t.strictSame(numbers(order.items), [1, 2, 3, 4, 5])
+  while (order.isSaving) await turn()
+  await turn()
+
+  const third = open(t, { disk, edition: edition(9, 4, 1, 3) })
+  await turn()
+  t.strictSame(third.session.drafts, [], 'what was saved after all is not offered')
+})
+
+t.test('of moves that are offered some are taken', async (t) => {
+  const { session, storage } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
+  await turn()
+  const operations: OrderOperation[] = [
+    { op: 'insert', article: { target_id: 9, target_uuid: 'u9' }, at: 'start' },
+    { op: 'remove', article: { target_id: 2 } }
+  ]
+  storage.put(ENTITY, { fieldName: 'field_articles', payload: '9 1 3', operations })
+  const order = session.orders[0]!
+  const [draft] = session.drafts
+  const choice = session.orderChoiceOf(order, draft!)
+  choice.turn(choice.changes.find(({ what }) => what === 'gone')!)
+  await session.restore(draft!)
+  t.match(order.items, [{ target_uuid: 'u9' }, ...articles(1, 2, 3)])
+})
+
+t.test('moves that are refused are kept, unless their place has gone', async (t) => {
+  const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
+  await turn()
+  service.arrangements = [new QuoinError(401, 'UNAUTHENTICATED', 'Who are you?')]
+  session.acts(session.orders[0]!).move('3', 0)
+  await turn()
+  t.match(session.drafts, [{ fieldName: 'field_articles', payload: '3 1 2', operations: [{ op: 'move' }] }])
+  service.arrangements = [new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')]
+  session.acts(session.orders[0]!).remove('1')
+  await turn()
+  t.equal(session.drafts.length, 1)
 })
 
 t.test('a running order that comes with a later answer only is empty before', async (t) => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Locator, Page } from 'playwright-core'
 import { accessibleAnywhere } from './axe.ts'
-import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
+import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, textsOnDisk, until } from './harness.ts'
 
 const named = (...ids: number[]) => ids.map(articleOf)
 const mover = (page: Page, id: number, to: 'up' | 'down') => button(page, `Move ${articleOf(id)} ${to}`)
@@ -207,6 +207,29 @@ t.test('the running order', async (t) => {
     await shows(anna.getByText(/^not saved yet: the service does not answer/))
     await isSaved(id, 4, 9, 2)
     await hides(anna.getByText(/^not saved yet/))
+  })
+
+  t.test('what was moved while the service was away outlives the tab, and is offered to the next', async (t) => {
+    const id = await edition('Order away', [4, 2, 9])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order away')
+    await shows(mover(anna, 9, 'up'))
+    await anna.route('**/articles', (route) => route.abort())
+    await press(mover(anna, 9, 'up'))
+    await inOrder(anna, 4, 9, 2)
+    await until(async () => (await textsOnDisk(anna)).join() === '4 9 2')
+    const again = await anna.context().newPage()
+    await anna.close({ runBeforeUnload: false })
+    await again.goto(anna.url())
+    await openEdition(again, id, 'Order away')
+    await inOrder(again, 4, 2, 9)
+    const kept = again.getByRole('region', { name: 'Kept drafts' })
+    await shows(kept.getByText('What you did to the order, not saved'))
+    await shows(kept.getByText(/^done at \d\d:\d\d, in this browser alone$/))
+    await press(button(kept, 'Restore the draft of Running order'))
+    await inOrder(again, 4, 9, 2)
+    await isSaved(id, 4, 9, 2)
+    await until(async () => (await textsOnDisk(again)).length === 0)
   })
 
   t.test('while another program has the lock of the order, it is closed until it is taken over', async (t) => {

@@ -96,8 +96,9 @@ export function createChoices(onChange: () => void) {
     /**
      * The choice among the changes from the present order to one of before. At first moves are
      * taken, articles neither come nor go.
+     * @param isAllTaken whether all changes are taken at first
      */
-    order(name: string, present: string[], before: string[]): OrderChoice {
+    order(name: string, present: string[], before: string[], isAllTaken = false): OrderChoice {
       const { turned } = recall('order', name, present.join(' '), before.join(' '))
       // An article that came since keeps its present neighbours.
       const target = fit(before, present)
@@ -107,7 +108,7 @@ export function createChoices(onChange: () => void) {
           ...orderDifference(present, before).filter(({ what }) => what === 'gone')
         ],
         turned,
-        ({ what }) => what === 'moved'
+        ({ what }) => isAllTaken || what === 'moved'
       )
       const keys = new Set(
         choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`)

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { differenceView, hasPieces, orderDifferenceView } from './difference-view.ts'
 import type { Session } from './edition.ts'
 import { tokensOf } from './fields.ts'
+import { replayed } from './moves.ts'
 import type { EditorDraft } from './draft-storage.ts'
 import { say } from './texts.ts'
 import { icon, type View } from './ui.ts'
@@ -19,8 +20,11 @@ export interface KeptDrafts {
 export function draftsView(session: Session): TemplateResult {
   return keptDraftsView(
     session,
-    (draft) =>
-      session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload,
+    (draft) => {
+      if (draft.operations) return say('movesNotSaved')
+      const isOrder = session.fieldOf(draft.fieldName)?.shape.kind === 'order'
+      return isOrder ? say('anOrder') : draft.payload
+    },
     (draft) => difference(session, draft)
   )
 }
@@ -48,25 +52,28 @@ export function keptDraftsView(
 }
 
 /** Where a text comes from and, where the service does not have it, that it is here alone. */
-function originOf({ displacedBy, displacedAt, typedAt, isInWindow }: EditorDraft): string {
+function originOf(draft: EditorDraft): string {
+  const { displacedBy, displacedAt, typedAt, operations, isInWindow } = draft
   const time = at(displacedAt ?? typedAt!, Date.now())
   const name = displacedBy && nameOf(displacedBy)
   if (displacedAt !== undefined) {
     return name === undefined ? say('lockEnded', { time }) : say('takenOverBy', { name, time })
   }
-  const what = name === undefined ? say('typedAt', { time }) : say('putAsideFor', { name, time })
+  const own = say(operations ? 'movedAt' : 'typedAt', { time })
+  const what = name === undefined ? own : say('putAsideFor', { name, time })
   return say(isInWindow ? 'aloneInWindow' : 'aloneInBrowser', { what })
 }
 
-function difference(session: Session, { fieldName, payload }: EditorDraft): View {
+function difference(session: Session, draft: EditorDraft): View {
+  const { fieldName, payload } = draft
   const order = session.orders.find(({ name }) => name === fieldName)
   const field = session.fieldOf(fieldName)
   if (order) {
-    const choice = session.orderChoiceOf(order, payload)
-    const present = tokensOf(order.items)
+    const choice = session.orderChoiceOf(order, draft)
+    const articles = new Map([...tokensOf(replayed(order.items, draft)), ...tokensOf(order.items)])
     return orderDifferenceView(
       choice.changes,
-      (token) => session.titleOf(present.get(token) ?? { target_id: token.split('#')[0] }),
+      (token) => session.titleOf(articles.get(token) ?? { target_id: token.split('#')[0] }),
       choice
     )
   }

@@ -6,6 +6,7 @@ import type {
   QuoinError,
   Saved
 } from '../../client/src/client.ts'
+import { areMoot, movesIn, replayed } from './moves.ts'
 import { createPetitions, type IncomingPetition } from './petitions.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
@@ -18,7 +19,7 @@ import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
-import { createOrder, type Order } from './order.ts'
+import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
@@ -257,7 +258,9 @@ export function createSession(
         entity: entity(),
         uid: user.uid,
         locks: client.locks,
-        mirror: (onEnd) => storage.mirror(drafts.name(), shape.name, onEnd),
+        // What is done to an order is kept as operations.
+        mirror: (onEnd) =>
+          shape.kind === 'order' ? () => 'disk' : storage.mirror(drafts.name(), shape.name, onEnd),
         onChange: fieldChanged,
         onDisplace: takeDisplacement,
         putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
@@ -271,10 +274,12 @@ export function createSession(
           items: edition![name] ?? [],
           send: (operations) => arrange(name, operations),
           onChange: settleOrders,
-          onRefuse: (error) => notArranged(name, error)
+          mirror: mirrorMoves(name),
+          onRefuse: (error, operations) => notArranged(name, error, operations)
         })
       )
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
+    for (const draft of drafts.all) learnMoves(draft)
     watch()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
     // The editor waits for the rest, so presence comes last.
@@ -289,6 +294,23 @@ export function createSession(
     rebase()
   }
 
+  /** Keeps what is done to an order until it is saved. */
+  function mirrorMoves(name: string): OrderDeps['mirror'] {
+    const mirror = storage.mirror(drafts.name(), name, onChange)
+    return (operations, items) => {
+      mirror(movesIn(operations, items, labels.nameOf))
+    }
+  }
+
+  /** Learns the titles of kept moves, or forgets moves that have been saved after all. */
+  function learnMoves(draft: EditorDraft): void {
+    const order = orders.find(({ name }) => name === draft.fieldName)
+    if (order && areMoot(order.items, draft)) return drafts.forget(draft)
+    for (const [uuid, title] of Object.entries(draft.titles ?? {})) {
+      labels.learn({ target_uuid: uuid }, title)
+    }
+  }
+
   function settleOrders(): void {
     for (const { name, isSaving } of orders) if (!isSaving) restoration.onArrange(name)
     closing.refresh()
@@ -297,8 +319,12 @@ export function createSession(
     onChange()
   }
 
-  function notArranged(name: string, error: QuoinError): void {
+  function notArranged(name: string, error: QuoinError, operations: OrderOperation[]): void {
     restoration.onRefuse(name)
+    const { items } = orders.find((order) => order.name === name)!
+    const moves = movesIn(operations, replayed(items, { operations }), labels.nameOf)
+    const draft = { ...moves!, fieldName: name }
+    if (error.code !== 'ORDER_CONFLICT' && !areMoot(items, draft)) drafts.add(draft)
     notice = {
       tone: 'bad',
       text:
@@ -473,8 +499,8 @@ export function createSession(
     const field = fieldOf(fieldName)
     const order = orders.find(({ name }) => name === fieldName)
     if (order && field && !field.holder) {
+      addStep(restoration.arrange(order, text, say('asInDraft', { label: labelOf(fieldName) })))
       drafts.forget(text)
-      addStep(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
       notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
       if (field && !field.holder) {

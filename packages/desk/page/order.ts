@@ -28,8 +28,10 @@ export interface OrderDeps {
   /** Sends operations to the service. @throws {QuoinError} */
   send: (operations: OrderOperation[]) => Promise<void>
   onChange: () => void
+  /** Takes what is not answered yet, and what comes of it, whenever either has changed. */
+  mirror: (operations: OrderOperation[], items: Item[]) => void
   /** Told of operations that the service refused. */
-  onRefuse: (error: QuoinError) => void
+  onRefuse: (error: QuoinError, operations: OrderOperation[]) => void
 }
 
 export type Order = ReturnType<typeof createOrder>
@@ -38,7 +40,7 @@ export type Order = ReturnType<typeof createOrder>
  * A running order. What an editor does to it is shown at once and sent as operations, which take no
  * lock: what others do at the same time stays, and comes in with the next answer.
  */
-export function createOrder({ name, items, send, onChange, onRefuse }: OrderDeps) {
+export function createOrder({ name, items, send, onChange, mirror, onRefuse }: OrderDeps) {
   let base = items
   /** What is not answered yet, oldest first: each entry is one act. */
   let queue: OrderOperation[][] = []
@@ -51,10 +53,17 @@ export function createOrder({ name, items, send, onChange, onRefuse }: OrderDeps
 
   const present = (): Item[] => queue.flat().reduce(apply, base)
 
+  function setQueue(acts: OrderOperation[][]): void {
+    queue = acts
+    mirror(queue.flat(), present())
+  }
+
   function act(operations: OrderOperation[]): void {
+    const acts: OrderOperation[][] = []
     for (let from = 0; from < operations.length; from += MOST) {
-      queue.push(operations.slice(from, from + MOST))
+      acts.push(operations.slice(from, from + MOST))
     }
+    setQueue([...queue, ...acts])
     onChange()
     flush()
   }
@@ -73,7 +82,7 @@ export function createOrder({ name, items, send, onChange, onRefuse }: OrderDeps
     const acts = batch()
     try {
       await send(acts.flat())
-      queue = queue.slice(acts.length)
+      setQueue(queue.slice(acts.length))
       isAway = isSingle = false
     } catch (error) {
       fail(failureOf(error), acts)
@@ -90,8 +99,8 @@ export function createOrder({ name, items, send, onChange, onRefuse }: OrderDeps
     } else if (acts.length > 1) {
       isSingle = true
     } else {
-      queue = queue.slice(1)
-      onRefuse(error)
+      setQueue(queue.slice(1))
+      onRefuse(error, acts.flat())
     }
   }
 

@@ -5,6 +5,7 @@ import type { Step, createHistory } from './history.ts'
 import type { createDrafts } from './drafts.ts'
 import type { EditorDraft } from './draft-storage.ts'
 import { failureOf } from './failures.ts'
+import { replay, replayed } from './moves.ts'
 import type { Order } from './order.ts'
 
 export interface RestorationDeps {
@@ -32,8 +33,38 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
     return choices.text(shape, text, payload)
   }
 
-  function orderChoiceOf({ name, items }: Order, payload: string): OrderChoice {
-    return choices.order(name, [...tokensOf(items).keys()], payload.split(' ').filter(Boolean))
+  function orderChoiceOf({ name, items }: Order, draft: EditorDraft): OrderChoice {
+    const { payload, operations } = draft
+    const before = operations
+      ? [...tokensOf(replayed(items, draft)).keys()]
+      : payload.split(' ').filter(Boolean)
+    return choices.order(name, [...tokensOf(items).keys()], before, operations !== undefined)
+  }
+
+  /** What makes a present order one of before, as far as that is chosen. */
+  function stepsTo(order: Order, draft: EditorDraft, words: string): Step[] {
+    const choice = orderChoiceOf(order, draft)
+    const { operations } = draft
+    if (operations && choice.changes.every(choice.isTaken)) return replay(order, operations, words)
+    const { tokens } = choice
+    const present = [...tokensOf(order.items).keys()]
+    const former = tokensOf(replayed(order.items, draft))
+    const articleOf = (token: string) =>
+      former.get(token) ?? { target_id: Number.parseInt(token, 10) }
+    const steps = [
+      ...present
+        .filter((token) => !tokens.includes(token))
+        .map((token) => order.remove(token, words)),
+      ...tokens.flatMap((token, index) =>
+        present.includes(token) ? [] : [order.insert(articleOf(token), index, words)]
+      )
+    ]
+    const isMoved =
+      present.filter((token) => tokens.includes(token)).join() !==
+      tokens.filter((token) => present.includes(token)).join()
+    return [...steps, isMoved ? order.arrange(tokens, words) : undefined].filter(
+      (step) => step !== undefined
+    )
   }
 
   /** Removes the kept texts of a field that the service has now. */
@@ -79,27 +110,12 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
      * Puts what is chosen of an order onto the present one.
      * @returns the step, undefined where nothing is chosen
      */
-    arrange(order: Order, payload: string, words: string): Step | undefined {
-      const { tokens } = orderChoiceOf(order, payload)
-      const present = [...tokensOf(order.items).keys()]
-      const steps = [
-        ...present
-          .filter((token) => !tokens.includes(token))
-          .map((token) => order.remove(token, words)),
-        ...tokens.flatMap((token, index) =>
-          present.includes(token)
-            ? []
-            : [order.insert({ target_id: Number.parseInt(token, 10) }, index, words)]
-        )
-      ]
-      const isMoved =
-        present.filter((token) => tokens.includes(token)).join() !==
-        tokens.filter((token) => present.includes(token)).join()
-      const all = [...steps, isMoved ? order.arrange(tokens, words) : undefined].filter(
-        (step) => step !== undefined
-      )
+    arrange(order: Order, draft: EditorDraft, words: string): Step | undefined {
+      const { payload } = draft
+      const before = [...tokensOf(order.items).keys()].join(' ')
+      const all = stepsTo(order, draft, words)
       if (all.length === 0) return undefined
-      marks = [...marks, { name: order.name, before: present.join(' '), payload }]
+      marks = [...marks, { name: order.name, before, payload }]
       const turn = (which: 'back' | 'forth', some: Step[]) => () =>
         some.map((step) => step[which]()).some(Boolean)
       return { words, back: turn('back', all.toReversed()), forth: turn('forth', all) }

@@ -258,6 +258,8 @@ export const de: Texts = {
   takenOverBy: 'übernommen von {name}, {time}',
   lockEnded: 'Sperre beendet {time}',
   anOrder: 'Eine Reihenfolge der Artikel',
+  movesNotSaved: 'Ihre Änderungen der Reihenfolge, nicht gespeichert',
+  movedAt: 'vorgenommen {time}',
   draftOf: ': Entwurf von {label}',
 
   // Adding articles

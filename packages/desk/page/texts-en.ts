@@ -250,6 +250,8 @@ export const en = {
   takenOverBy: 'taken over by {name} at {time}',
   lockEnded: 'its lock ended at {time}',
   anOrder: 'An order of the articles',
+  movesNotSaved: 'What you did to the order, not saved',
+  movedAt: 'done at {time}',
   draftOf: ' the draft of {label}',
 
   // Adding articles

@@ -254,6 +254,8 @@ export const fr: Texts = {
   takenOverBy: 'repris par {name} à {time}',
   lockEnded: 'verrou terminé à {time}',
   anOrder: 'Un ordre des articles',
+  movesNotSaved: 'Vos changements de l’ordre, non enregistrés',
+  movedAt: 'faits à {time}',
   draftOf: ' : brouillon de {label}',
 
   // Adding articles
