@@ -31,8 +31,6 @@ export type TextChoice = Choice<TextChange> & { pieces: Piece[]; text: string }
 
 export type OrderChoice = Choice<OrderDifference> & { tokens: string[] }
 
-export type Choices = ReturnType<typeof createChoices>
-
 /**
  * What an editor takes of the differences between what is there and other texts, such as drafts. A
  * change that comes again after something else has changed is chosen as it was.
