@@ -30,6 +30,13 @@ export default async function outside(fastify: FastifyInstance) {
 /** The failures that both may answer. */
 const ALWAYS = [400, 401, 405, 413, 415, 500, 503] as const
 
+const NOT_SIGNED = {
+  401: {
+    ...answers({}, 401)[401],
+    description: 'The token is not signed by the secret, has expired, or is for another body'
+  }
+}
+
 const SIGNED =
   "For Quoin's Drupal module: `Authorization: Bearer` with a JWT that CMS_MODULE_SECRET has signed (HS256), with `iss` drupal, `aud` quoin, `exp`, and the SHA-256 of the body as base64url in `body`."
 
@@ -39,7 +46,7 @@ const checkSchema = {
   summary: 'Ask whose locks are in the way of a save in Drupal',
   description: `Changes nothing. ${SIGNED}`,
   body: ref(SaveQuestion),
-  response: answers({ 200: ref(SaveVerdict) }, ...ALWAYS)
+  response: { ...answers({ 200: ref(SaveVerdict) }, ...ALWAYS), ...NOT_SIGNED }
 }
 
 const check: Handler<typeof checkSchema> = async function ({ body }) {
@@ -52,7 +59,7 @@ const savesSchema = {
   summary: 'Tell saves that Drupal has made without Quoin',
   description: `Watchers of the entity get the event \`saved\`, and the journal of an edition has an entry. A save that is told again has one entry all the same. ${SIGNED}`,
   body: OutsideSaves,
-  response: answers({ 200: SavesHeard }, ...ALWAYS)
+  response: { ...answers({ 200: SavesHeard }, ...ALWAYS), ...NOT_SIGNED }
 }
 
 const hear: Handler<typeof savesSchema> = async function ({ body }) {

@@ -105,6 +105,13 @@ t.test(
       if (statusCode !== 200) throw new Error(`lock: ${statusCode}`)
     }
 
+    await site.php("\\Drupal::service('module_installer')->install(['dblog']);")
+    /** What Drupal says of saves whose locks it could not check, and of errors. */
+    const logged = () =>
+      site.php(
+        "return \\Drupal::database()->query(\"SELECT message || ' ' || variables FROM {watchdog} WHERE type IN ('quoin', 'php')\")->fetchCol();"
+      )
+
     const seed = seedOf(37)
     const counts = { saved: 0, refused: 0, over: 0, failed: 0 }
     for (let history = 0; history < HISTORIES; history++) {
@@ -159,6 +166,10 @@ t.test(
           else counts.refused++
           if (isSaved && !isFree) mistakes.push(`saved over a lock: ${JSON.stringify(save)}`)
           if (!isSaved && isFree && saves.length === 1 && save.way !== 'stale form') mistakes.push(`not saved: ${JSON.stringify(save)}`)
+        }
+        if (mistakes.length > 0) {
+          mistakes.push(JSON.stringify({ round, holders, saves }), await logged())
+          break
         }
       }
       t.strictSame(mistakes, [], `history ${history} of seed ${seed}`)

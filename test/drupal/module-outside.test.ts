@@ -282,6 +282,19 @@ t.test('saves that do not come through Quoin respect locks, and Quoin hears of t
     t.match((await browser.edit(`/node/${pending}/edit`, { 'title[0][value]': 'x' })).messages, /Bob is editing Title/)
   })
 
+  t.test('the queue is bounded, and what is too old is dropped', async (t) => {
+    await tellAll()
+    await site.php("foreach (range(1, 1000) as $i) { \\Drupal::queue('quoin_saves')->createItem(['at' => 1]); }")
+    gate.mood = 'away'
+    t.equal((await browser.edit(path, { 'field_banner[0][value]': 'Too many' })).status, 303)
+    await sleep(500)
+    t.ok((await waiting()) <= 1000)
+    t.match(await log(), /is not told of a save of/)
+    gate.mood = 'well'
+    await tellAll()
+    t.equal(await waiting(), 0)
+  })
+
   t.test('another secret is as if Quoin were away', async (t) => {
     await site.php(
       "file_put_contents(DRUPAL_ROOT . '/sites/default/settings.php', \"\\n\\$settings['quoin']['secret'] = str_repeat('x', 40);\\n\", FILE_APPEND);"

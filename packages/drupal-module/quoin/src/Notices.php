@@ -79,6 +79,11 @@ final class Notices implements DestructableInterface {
   private bool $isPending = FALSE;
 
   /**
+   * Whether a save of this request found the queue full.
+   */
+  private bool $isFull = FALSE;
+
+  /**
    * What entities were before they are saved.
    *
    * @var \WeakMap<\Drupal\Core\Entity\ContentEntityInterface, array>
@@ -256,17 +261,19 @@ final class Notices implements DestructableInterface {
   private function queue(array $notice): void {
     try {
       $queue = $this->queues->get(self::QUEUE);
-      if ($queue->numberOfItems() >= self::WAITING) {
-        $this->logger->error('Quoin is not told of a save of @type @id: @count saves wait to be told already.', [
+      $this->isPending = TRUE;
+      if ($queue->numberOfItems() < self::WAITING) {
+        $queue->createItem($notice);
+      }
+      elseif (!$this->isFull) {
+        // Once, since whatever saves so many goes on doing so.
+        $this->isFull = TRUE;
+        $this->logger->error('Quoin is not told of a save of @type @id, and of what is saved after it: @count saves wait to be told already.', [
           '@type' => $notice['type'],
           '@id' => $notice['id'],
           '@count' => self::WAITING,
         ]);
       }
-      else {
-        $queue->createItem($notice);
-      }
-      $this->isPending = TRUE;
     }
     catch (\Exception $exception) {
       $this->logger->error('Quoin is not told of a save, since the queue fails: @reason', ['@reason' => $exception->getMessage()]);
