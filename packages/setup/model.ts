@@ -78,6 +78,7 @@ async function* learn({ force, entityType, bundles }: Options): AsyncGenerator<D
       choose,
       ...(bundles && { bundles }),
       chooseBundles,
+      askPath,
       schema: schema.startsWith('.') ? schema : `./${schema}`,
       write(text) {
         writeFileSync(modelFile, text, { flag: force ? 'w' : 'wx' })
@@ -124,6 +125,15 @@ async function chooseBundles({
   if (answer === undefined) return undefined
   const names = namesIn(answer).map((name) => bundles[Number(name) - 1] ?? name)
   return names.length > 0 ? names : editions
+}
+
+/** Asks at a terminal where entities of a type have their pages. */
+async function askPath(entityType: string, id: string): Promise<string | undefined> {
+  if (id === '') return undefined
+  const answer = await question(
+    `Which address does ${entityType} ${id} have on the site, such as /${entityType}/${id}? Empty if it has no page: `
+  )
+  return answer === '' ? undefined : answer
 }
 
 /** The answer to a question at a terminal; undefined elsewhere. */

@@ -4,7 +4,7 @@ import { modelText } from './survey/file.ts'
 import type { Member } from './survey/member.ts'
 import { USUAL_LANGUAGES } from './survey/places.ts'
 import { proposeBundles, type BundleProposal } from './survey/bundles.ts'
-import { collectionsOf, surveySite, type BundleChoice } from './survey/survey.ts'
+import { collectionsOf, surveySite, type AskPath, type BundleChoice } from './survey/survey.ts'
 import { Failure } from '../../lib/errors.ts'
 import { ok, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import type { Http } from '../../lib/http/client.ts'
@@ -30,6 +30,8 @@ export interface ModelToWrite {
   bundles?: string[]
   /** Asks a person which bundles are editions; undefined where nobody can be asked. */
   chooseBundles: (proposal: BundleProposal) => Promise<string[] | undefined>
+  /** Asks a person for a path that cannot be guessed. */
+  askPath?: AskPath
   /** Where the file's JSON Schema is, relative to the file. */
   schema: string
   /** Writes the file. */
@@ -49,6 +51,7 @@ export async function* writeModel({
   choose,
   bundles,
   chooseBundles,
+  askPath,
   schema,
   write
 }: ModelToWrite): AsyncGenerator<Diagnosis> {
@@ -76,7 +79,8 @@ export async function* writeModel({
       typeName,
       collections,
       USUAL_LANGUAGES,
-      choice
+      choice,
+      askPath
     )
     const hiddenNote =
       editions.hidden > 0

@@ -141,6 +141,12 @@ t.test('the model of each sample site is the one that Quoin has for it, and the 
 
 /** A collection without what an entity type without bundles, revisions, a status, times and languages does not have. */
 function bare({ data, ...document }: any): object {
+  if (!Array.isArray(data)) {
+    const {
+      data: [row]
+    } = bare({ data: [data] }) as { data: object[] }
+    return { ...document, data: row }
+  }
   const lacking = ['drupal_internal__revision_id', 'status', 'created', 'changed', 'langcode', 'publisher_container_type']
   const rest = (members: object) =>
     Object.fromEntries(Object.entries(members).filter(([name]) => !lacking.includes(name) && !/^revision_|_langcode$/.test(name)))

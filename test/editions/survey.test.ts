@@ -7,7 +7,7 @@ import { candidatesIn } from '../../packages/setup/survey/candidates.ts'
 import { modelText } from '../../packages/setup/survey/file.ts'
 import type { Member } from '../../packages/setup/survey/member.ts'
 import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES } from '../../packages/setup/survey/places.ts'
-import { collectionsOf, surveySite } from '../../packages/setup/survey/survey.ts'
+import { collectionsOf, pathIn, surveySite } from '../../packages/setup/survey/survey.ts'
 import { timeZoneMember } from '../../packages/setup/survey/time-zone.ts'
 import { Failure } from '#lib/errors.ts'
 import type { JsonapiRequest } from '#lib/drupal/client.ts'
@@ -692,7 +692,11 @@ t.test('ids and pages of what editions refer to are looked for', async (t) => {
   const collections = [...WITH_STORAGES, collection('poll')]
   t.match(await survey({ lists, pages }, collections), {
     idKeys: ['shown', { crossword: 'cid', media: 'mid' }],
-    canonicalPaths: ['hidden', undefined, 'issue, poll: no page at a path that can be guessed, or none at all']
+    canonicalPaths: [
+      'hidden',
+      undefined,
+      'issue, poll (4 references seen lack their url): no page at a path that can be guessed, or none at all'
+    ]
   })
   const { members } = await surveySite(site({ lists, pages }), 'issue', collections)
   t.strictSame(members.find(({ name, value }) => name === 'canonicalPaths' && value)!.value, {
@@ -716,6 +720,54 @@ t.test('ids and pages of what editions refer to are looked for', async (t) => {
   )
   t.equal(await twinOf(site({ pages: { '/b': { object: { message: 'no' } } } }), '/b'), undefined)
   t.equal(await twinOf({ ...site({}), json: async () => undefined }, '/b'), undefined)
+})
+
+t.test('a path that cannot be guessed is taken from a reference in core REST, or asked for', async (t) => {
+  const collections = [collection('issue', 'daily'), collection('crossword'), collection('paragraph', 'text')]
+  const rows = issues(() => ({
+    relationships: {
+      field_puzzles: { data: [reference('crossword--crossword', 7)] },
+      field_parts: { data: [reference('paragraph--text', 8)] }
+    }
+  }))
+  const asked: string[] = []
+  const places = async (place: Place, answer?: string) => {
+    const { members } = await surveySite(site(place), 'issue', collections, [], undefined, async (type, id) => {
+      asked.push(`${type} ${id}`)
+      return answer
+    })
+    return members.filter(({ name }) => name === 'canonicalPaths').map(({ value, why }) => value ?? why)
+  }
+  const twin = (crossword: object): Place => ({
+    ...rowsOf(rows),
+    pages: {
+      '/issue/1': {
+        object: {
+          field_puzzles: [{ target_id: 7, target_type: 'crossword', ...crossword }],
+          field_parts: [{ target_id: 8, target_type: 'paragraph' }]
+        }
+      }
+    }
+  })
+  t.strictSame(
+    await places(twin({ url: '/games/7' })),
+    [{ issue: '/issue/{id}', crossword: '/games/{id}' }],
+    'and what has no url there lacks none'
+  )
+  t.strictSame(asked, [])
+  t.match(await places(twin({ url: '/a-nice-game' })), [
+    { issue: '/issue/{id}' },
+    /^crossword \(4 references seen lack their url\): no page/
+  ])
+  t.match(await places(rowsOf(rows), 'https://cms.example.org/games/crosswords/7/view'), [
+    { crossword: '/games/crosswords/{id}/view' },
+    /^issue, paragraph \(4 references/
+  ])
+  t.strictSame(asked, ['issue ', 'crossword 7', 'paragraph 8'])
+  t.equal(pathIn('/fr/games/7', '7', ['', 'fr']), '/games/{id}')
+  t.equal(pathIn('/7', '7', []), undefined)
+  t.equal(pathIn('//', '7', []), undefined)
+  t.equal(pathIn('', '7', []), undefined)
 })
 
 t.test('time stamps are told from dates by configuration, core REST, the time zone and filters', async (t) => {

@@ -25,7 +25,7 @@ export interface LoadedEdition {
  * What core REST puts beside every time stamp. Source:
  * Drupal\serialization\Normalizer\TimestampItemNormalizer.
  */
-const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
+export const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
 
 /**
  * Whether a member of a resource identifier's `meta` is a property of the field item.

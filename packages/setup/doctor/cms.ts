@@ -18,6 +18,7 @@ import {
 } from '../../../lib/drupal/document.ts'
 import { commandFor, QUOIN_VERSION } from '../../../lib/package-root.ts'
 import { cmsAdvice } from './advice.ts'
+import { compareWithCore } from './core-rest.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'
 import { checkModel } from './model.ts'
@@ -88,6 +89,7 @@ export async function* checkCms({
       ),
       model
     )
+    yield* compareWithCore({ cms, ask, url, model, collections })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)

@@ -30,11 +30,8 @@ const OPEN = [
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
 export function* checkModel({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
   const visibleMembers = members.filter(
-    ({ name, value }) =>
-      value !== undefined &&
-      name !== 'lists' &&
-      // Quoin does without it, and the site's own is a guess.
-      !(name === 'timeZone' && model.timeZone === undefined)
+    (member) =>
+      member.value !== undefined && member.name !== 'lists' && !isGuessBesideOurs(member, model)
   )
   const findings = visibleMembers.flatMap((member) =>
     memberDifferences(member, model).map((difference) => finding(member, difference))
@@ -76,6 +73,16 @@ export function* checkModel({ members, times }: Survey, model: ContentModel): Ge
       `the site does not show it, or has no such thing; ${commandFor('model')} says what would show it`
     )
   }
+}
+
+/**
+ * Whether a guess says less than the content model: that no field is called like a key or a type,
+ * where it names one; or which time zone it may be, where Quoin does without it.
+ */
+function isGuessBesideOurs({ name, value, certainty }: Member, model: ContentModel): boolean {
+  if (certainty !== 'guessed') return false
+  if (name === 'timeZone') return model.timeZone === undefined
+  return name.startsWith('fields.') && value === null && valueIn(model, name) !== null
 }
 
 type Names = Record<string, unknown>

@@ -1,4 +1,10 @@
-import { isObject, scalarText, userIn, type Resource } from '../../../lib/drupal/document.ts'
+import {
+  isObject,
+  scalarText,
+  userIn,
+  type Resource,
+  type ResourceIdentifier
+} from '../../../lib/drupal/document.ts'
 import { contentModel, INTERNAL } from '../../../lib/editions/model.ts'
 import { createCatalog, type Collection } from '../../../lib/editions/site/catalog.ts'
 import { uuidQuery } from '../../../lib/editions/translate/query.ts'
@@ -41,6 +47,9 @@ export interface BundleChoice {
   why: string
 }
 
+/** Asks a person for the path of an entity of a type on the site; undefined where nobody knows. */
+export type AskPath = (entityType: string, id: string) => Promise<string | undefined>
+
 /** How many pages of configuration a survey reads: sites have some hundred fields. */
 const PAGES = 10
 
@@ -67,13 +76,15 @@ export async function collectionsOf({ cms }: Ask): Promise<Collection[]> {
  * each bundle, the configuration that the account may see, and by trying paths. It reads only.
  * @param languages to be tried besides those that the site or its editions show
  * @param choice the bundles that are editions; without it each one is
+ * @param askPath asks for paths that cannot be guessed
  */
 export async function surveySite(
   ask: Ask,
   entityType: string,
   collections: Collection[],
   languages: string[] = [],
-  choice?: BundleChoice
+  choice?: BundleChoice,
+  askPath: AskPath = async () => undefined
 ): Promise<Survey> {
   const editionCollections = collections.filter(
     (collection) =>
@@ -131,7 +142,7 @@ export async function surveySite(
         code,
         path === undefined
           ? undefined
-          : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path })
+          : addressOf(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path })
       )
   })
   const needsTranslations =
@@ -199,7 +210,10 @@ export async function surveySite(
         path,
         references: [...new Set(references)],
         rows,
-        byType
+        byType,
+        idAttribute: `${INTERNAL}${valueOf(first, 'keys.id')}`,
+        prefixes: Object.values((languageList.value ?? {}) as Record<string, string>),
+        askPath
       }))
     ],
     times: attributesOf(rows)
@@ -308,7 +322,7 @@ function languageCodes(rows: Resource[], name: string): string[] {
 }
 
 /** The path of an edition in a language, if one was seen. */
-function pathIn(
+function addressOf(
   rows: Resource[],
   code: string,
   { langcode, id, path }: { langcode: string | undefined; id: string; path: string }
@@ -482,18 +496,22 @@ interface Places {
   references: string[]
   rows: Resource[]
   byType: Map<string, Collection>
+  /** The attribute with the id of an edition. */
+  idAttribute: string
+  /** Prefixes of languages in paths. */
+  prefixes: string[]
+  askPath: AskPath
 }
 
 /** Ids and canonical paths of the entity types that editions refer to, and of editions. */
-async function placeMembers(
-  ask: Ask,
-  { entityType, path, references, rows, byType }: Places
-): Promise<Member[]> {
+async function placeMembers(ask: Ask, places: Places): Promise<Member[]> {
+  const { entityType, path, references, rows, byType } = places
   const targets = relationsOf(rows).flatMap(({ targets }) => targets)
-  const targetOf = (type: string) =>
-    targets.find(
+  const ofType = (type: string) =>
+    targets.filter(
       (target) => byType.get(target.type)?.entityType === type && targetId(target) !== undefined
     )
+  const targetOf = (type: string) => ofType(type)[0]
   const otherTypes = references.filter(
     (type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType
   )
@@ -524,17 +542,19 @@ async function placeMembers(
   const defaults = references
     .filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type))
     .map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
-  const allPaths = [
+  const guessedPaths = [
     ...(path === undefined ? [] : [[entityType, path] as [string, string]]),
     ...paths.flat(),
     ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])
   ]
-  const typesWithoutPath = [...(path === undefined ? [entityType] : []), ...otherTypes].filter(
-    (type) => type !== 'file' && !allPaths.some(([name]) => name === type)
+  const open = [...(path === undefined ? [entityType] : []), ...otherTypes].filter(
+    (type) => type !== 'file' && !guessedPaths.some(([name]) => name === type)
   )
+  const { paths: shownPaths, missing } = await openPaths(ask, places, open, ofType)
   const knownKeys = references
     .filter((type) => Object.hasOwn(DEFAULTS.idKeys, type))
     .map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
+  const allPaths = [...guessedPaths, ...shownPaths]
   return [
     shown(
       'idKeys',
@@ -548,13 +568,79 @@ async function placeMembers(
         ? `Drupal core's own; the site has pages at ${allPaths.map(([, place]) => place).join(', ')}`
         : "Drupal core's own"
     ),
-    ...(typesWithoutPath.length > 0
+    ...(missing.length > 0
       ? [
           hidden(
             'canonicalPaths',
-            `${typesWithoutPath.join(', ')}: no page at a path that can be guessed, or none at all`
+            `${missing.join(', ')}: no page at a path that can be guessed, or none at all`
           )
         ]
       : [])
   ]
+}
+
+/**
+ * The paths of entity types that could not be guessed, as core REST shows them in references, or as
+ * a person names them; and the types without one, with the number of references that lack a url.
+ */
+async function openPaths(
+  ask: Ask,
+  places: Places,
+  types: string[],
+  targetsOf: (type: string) => ResourceIdentifier[]
+): Promise<{ paths: Array<[string, string]>; missing: string[] }> {
+  const paths: Array<[string, string]> = []
+  const missing: string[] = []
+  for (const type of types.slice(0, TRIES)) {
+    const targets = targetsOf(type)
+    const id = String(targetId(targets[0] ?? { type, id: '' }) ?? '')
+    const item = id === '' ? undefined : await referenceTo(ask, places, type, id)
+    // Core REST gives no url to what has no page.
+    if (item && item.url === undefined) continue
+    const url = item?.url ?? (await places.askPath(type, id))
+    const path = url === undefined ? undefined : pathIn(url, id, places.prefixes)
+    if (path !== undefined) paths.push([type, path])
+    else {
+      missing.push(
+        targets.length === 0 ? type : `${type} (${targets.length} references seen lack their url)`
+      )
+    }
+  }
+  return { paths, missing }
+}
+
+/** The item of a reference, as core REST shows it. */
+async function referenceTo(
+  ask: Ask,
+  { entityType, path, rows, idAttribute }: Places,
+  type: string,
+  id: string
+): Promise<{ url: string | undefined } | undefined> {
+  const row = rows.find((row) =>
+    relationsOf([row]).some(({ targets }) =>
+      targets.some(
+        (target) => String(targetId(target)) === id && target.type.startsWith(`${type}--`)
+      )
+    )
+  )
+  if (!row) return undefined
+  const place = (path ?? `/entity/${entityType}/{id}`).replace(
+    '{id}',
+    scalarText(row.attributes?.[idAttribute])
+  )
+  const items = Object.values((await twinOf(ask, place)) ?? {}).flat()
+  const item = items.find(
+    (item) => isObject(item) && item.target_type === type && String(item.target_id) === id
+  )
+  return isObject(item) ? { url: typeof item.url === 'string' ? item.url : undefined } : undefined
+}
+
+/** The canonical path in the url of an entity, without the prefix of a language; undefined for an alias. */
+export function pathIn(url: string, id: string, prefixes: string[]): string | undefined {
+  const pathname = URL.parse(url, 'http://nowhere.invalid')?.pathname
+  const [, first, ...rest] = pathname?.split('/') ?? []
+  const isPrefixed = rest.length > 0 && prefixes.includes(first!)
+  const segments = isPrefixed ? rest : [first!, ...rest]
+  const at = segments.lastIndexOf(id)
+  return at < 1 ? undefined : `/${segments.with(at, '{id}').join('/')}`
 }
