@@ -71,15 +71,20 @@ function quoin(...args: string[]): { status: number | null; stdout: string; stde
 
 t.test('the package has what runs, with the declarations that a host needs, and nothing else', async (t) => {
   const directory = join(project, 'node_modules/quoin')
-  const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
+  const filesIn = (directory: string) => globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
+  const drupalModule = 'dist/packages/drupal-module/quoin'
+  t.strictSame(
+    filesIn(join(directory, drupalModule)).sort(),
+    [...filesIn(join(ROOT, 'packages/drupal-module/quoin')), 'js/dist/form.js'].sort(),
+    "Drupal's module, whole"
+  )
+  const files = filesIn(directory).filter((path) => !path.startsWith(drupalModule))
   const pages = files.filter((path) => path.startsWith('docs/'))
   t.strictSame(pages.sort(), globSync('docs/*.md', { cwd: ROOT }).sort(), 'the pages that messages and README.md name')
   const rest = files.filter((path) => !pages.includes(path) && !path.startsWith('dist/'))
   t.strictSame(rest.sort(), ['LICENSE', 'README.md', 'config/content-model.json', 'config/content-model.schema.json', 'package.json'])
-  const drupalModule = 'dist/packages/drupal-module/quoin/'
-  t.ok(files.includes(`${drupalModule}quoin.info.yml`), 'the module for Drupal')
   t.strictSame(
-    files.filter((path) => path.startsWith('dist/') && !path.startsWith(drupalModule) && !/\.(?:js|d\.ts)$/.test(path)),
+    files.filter((path) => path.startsWith('dist/') && !/\.(?:js|d\.ts)$/.test(path)),
     ['dist/LICENSES.txt', 'dist/packages/desk/page.json'],
     'what the desk is served from, and the licenses of what is bundled'
   )
