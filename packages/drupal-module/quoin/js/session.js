@@ -14,6 +14,8 @@ const EDITORS_MS = 15_000
 const LOOK_MS = 200
 /** How long a form that is gone from the page may take to come back by AJAX, in milliseconds. */
 const GONE_MS = 2000
+/** How long Drupal may take to say which state is saved, in milliseconds. */
+const STATE_MS = 10_000
 /** How long a save may take, in milliseconds. */
 const SAVE_MS = 60_000
 
@@ -28,6 +30,7 @@ export function openSession({ key, settings, user: { uid }, locks, form }) {
   const labelOf = (name) => known[name]?.label ?? name
   const ids = [...new Set(Object.values(known).map(({ id }) => id))]
   const session = {
+    key,
     form,
     settings,
     uid,
@@ -39,6 +42,8 @@ export function openSession({ key, settings, user: { uid }, locks, form }) {
     crowd: createCrowd({ uid, labelOf }),
     /** When the form was sent, in milliseconds. */
     sentAt: 0,
+    /** The saves that were told are looked at one after the other. */
+    checks: Promise.resolve(),
     isEnded: false,
     /** The ids under which earlier texts were looked for. */
     searched: new Set(),
@@ -218,8 +223,7 @@ function follow(session) {
       saved(save) {
         // The page is about to go by its own save.
         if (session.sentAt > 0 && save.uid === uid) return
-        seeSave(crowd, save)
-        showLine(session)
+        session.checks = session.checks.then(() => checkSave(session, save))
       },
       requested: (petition) => petitions.hear(petition, session.labelOf(petition.fieldName)),
       present(presence) {
@@ -231,6 +235,26 @@ function follow(session) {
     })
     session.stops.push(stop)
   }
+}
+
+/**
+ * Shows a save, unless this form was opened after it. A save that Drupal made while Quoin was away is
+ * told late.
+ */
+async function checkSave(session, save) {
+  const { crowd, settings } = session
+  const savedAs = crowd.saves.length === 0 ? await presentState(session).catch(() => '') : ''
+  if (session.isEnded || savedAs === settings.savedAs) return
+  seeSave(crowd, save)
+  showLine(session)
+}
+
+/** What the saved state is called that this form would show if it were opened now. */
+async function presentState({ key }) {
+  const answer = await fetch(window.location.href, { signal: AbortSignal.timeout(STATE_MS) })
+  const page = new window.DOMParser().parseFromString(await answer.text(), 'text/html')
+  const json = page.querySelector('[data-drupal-selector="drupal-settings-json"]')?.textContent
+  return JSON.parse(json ?? '{}').quoin?.forms[key]?.savedAs
 }
 
 /** What a stream says of the locks of one entity. */
