@@ -1,5 +1,6 @@
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { renewKey } from '../../packages/setup/drupal-key.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
@@ -383,6 +384,26 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await editor.waitForURL(/\/node\/\d+$/)
     t.equal(await titleIn(site, node.id), 'Without Quoin')
 
+    for (const [what, answer, said] of [
+      ['slow', () => new Promise<void>(() => {}), ''],
+      [
+        'not for this user',
+        (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHENTICATED', message: 'no' } }),
+        /does not let you lock/
+      ],
+      ['something else', (route) => route.fulfill({ status: 200, body: 'a page' }), /does not answer/]
+    ] as Array<[string, (route: Route) => Promise<void>, string | RegExp]>) {
+      const page = await form(t, 'editor')
+      await page.route(`${quoin}/**`, answer)
+      await page.reload()
+      await control(page, 'title[0][value]').fill(`Quoin is ${what}`)
+      await until(async () => (await line(page).innerText()).match(said))
+      t.equal(await notes(page, 'title').innerText(), '')
+      await page.locator('[data-drupal-selector="edit-submit"]').click()
+      await page.waitForURL(/\/node\/\d+$/)
+      t.equal(await titleIn(site, node.id), `Quoin is ${what}`)
+    }
+
     const again = await form(t, 'editor')
     await control(again, 'title[0][value]').fill('Typed meanwhile')
     await says(line(again), /does not answer/)
@@ -390,6 +411,13 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     await until(async () => (await texts())['title editor'] === 'Typed meanwhile')
     await says(notes(again, 'title'), /^You are editing this, kept/)
     await until(async () => (await line(again).innerText()) === '')
+
+    appendFileSync(join(site.root, 'sites/default/settings.php'), "\n$settings['quoin'] = [];\n")
+    await until(async () => {
+      await again.goto(again.url())
+      return (await again.locator('[data-quoin-form]').count()) === 0
+    })
+    t.equal(await line(again).count(), 0, 'without its address there is none of it')
   })
 })
 
