@@ -17,7 +17,7 @@ export default [
   { files: ['**/*.ts'], rules: { '@typescript-eslint/no-redeclare': 'off' } },
   // A run of the tests is the same every time: their fast-check has a seed.
   {
-    files: ['test/**'],
+    files: ['test/**', 'packages/*/test/**'],
     ignores: ['test/fixtures/property.ts'],
     rules: {
       'no-restricted-imports': [

@@ -92,7 +92,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 /**
  * A stand-in for a Drupal site with JSON:API, in memory. It answers as strictly and as oddly as a
- * real Drupal 10.1 was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
+ * real Drupal 10.1 was recorded to; packages/drupal-stand-in/test/cms.test.ts holds it to those recordings.
  */
 export function createCms({
   content,

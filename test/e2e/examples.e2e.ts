@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
-import { addExamples, projectWith } from '../client/packed.ts'
+import { addExamples, projectWith } from '../../packages/client/test/packed.ts'
 import { newsroom, shows, until, type Newsroom } from './harness.ts'
 import { seated } from './users.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createClient } from '../../packages/client/src/client.ts'
-import { failureOf } from '../client/fixtures.ts'
+import { failureOf } from '../../packages/client/test/fixtures.ts'
 import { build } from '../helper.ts'
 import { startEngine } from './fixtures/engines.ts'
 

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{access,auth,bench,doctor}/*.test.ts')
+load('test/{access,auth,bench,doctor}/*.test.ts')

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('client/*.test.ts', 'app/[i-ln-z]*.test.ts', 'app/memories.test.ts')
+load('packages/client/test/*.test.ts', 'test/app/[i-ln-z]*.test.ts', 'test/app/memories.test.ts')

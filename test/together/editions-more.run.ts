@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('editions/[n-z]*.test.ts')
+load('test/editions/[n-z]*.test.ts')

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('editions/[a-m]*.test.ts', 'desk/*.test.ts')
+load('test/editions/[a-m]*.test.ts', 'test/desk/*.test.ts')

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('locks/*.test.ts')
+load('test/locks/*.test.ts')

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{bus,drupal-stand-in,dynamodb,jsonapi,tickets}/*.test.ts')
+load('test/{bus,dynamodb,jsonapi,tickets}/*.test.ts', 'packages/drupal-stand-in/test/*.test.ts')

@@ -1,8 +1,8 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
-import type { QuoinError } from '../../packages/client/src/client.ts'
-import { later } from '../../packages/client/src/later.ts'
-import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import type { QuoinError } from '../src/client.ts'
+import { later } from '../src/later.ts'
+import { bearer, jwtEnv } from '../../../test/auth/fixtures.ts'
 import { anna, ben, failureOf, open, title, until } from './fixtures.ts'
 
 const path = '/api/cloud/data-state/node/42'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { recording, recordings, type Recording } from '../fixtures/recordings.ts'
-import { comparable, example } from '../fixtures/replay.ts'
-import { recordedSite } from '../fixtures/site.ts'
-import { differences, differing, single } from '../fixtures/versions.ts'
+import { recording, recordings, type Recording } from '../../../test/fixtures/recordings.ts'
+import { comparable, example } from '../../../test/fixtures/replay.ts'
+import { recordedSite } from '../../../test/fixtures/site.ts'
+import { differences, differing, single } from '../../../test/fixtures/versions.ts'
 
 const known = new Set(recordedSite().entities.map(({ uuid }) => uuid))
 const compared = ({ response }: Recording) => comparable(response.status, response.headers, response.body, example, known)
@@ -33,6 +33,6 @@ t.test('Drupal 11.4.5 was recorded to answer as 10.1.6 did, but for what is list
 })
 
 t.test('docs/drupal.md names each of these differences', async (t) => {
-  const text = readFileSync(new URL('../../docs/drupal.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../../docs/drupal.md', import.meta.url), 'utf8')
   for (const { what } of [...differences, ...single]) t.ok(text.includes(what), what)
 })

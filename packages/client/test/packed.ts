@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
+import { emptyDirectory, ROOT } from '../../../test/app/fixtures/processes.ts'
 
 /** An empty project into which the client is installed as `npm install` of the packed file does. */
 export function projectWith(t: Test): string {

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import t from 'tap'
 import ts from 'typescript'
-import manifest from '../../package.json' with { type: 'json' }
-import { ROOT } from '../app/fixtures/processes.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { ROOT } from '../../../test/app/fixtures/processes.ts'
 import { addExamples, projectWith } from './packed.ts'
 import { testRecipes } from './recipe-tests.ts'
 import { recipes } from './recipes.ts'

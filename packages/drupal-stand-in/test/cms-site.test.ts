@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { createCms, type CmsOptions } from '../../packages/drupal-stand-in/cms.ts'
-import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import fc from '../fixtures/property.ts'
-import { runs } from '../scope.ts'
+import { createCms, type CmsOptions } from '../cms.ts'
+import { newspaper, singleBundleNewspaper } from '../../../dev/content.ts'
+import fc from '../../../test/fixtures/property.ts'
+import { runs } from '../../../test/scope.ts'
 
 const daily = '/jsonapi/publisher_container/daily'
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { recordings } from '../fixtures/recordings.ts'
-import { replay } from '../fixtures/replay.ts'
-import { recordedSite } from '../fixtures/site.ts'
-import { sample } from '../scope.ts'
+import { recordings } from '../../../test/fixtures/recordings.ts'
+import { replay } from '../../../test/fixtures/replay.ts'
+import { recordedSite } from '../../../test/fixtures/site.ts'
+import { sample } from '../../../test/scope.ts'
 
 const content = recordedSite()
 const all = recordings()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transform } from 'esbuild'
-import { ROOT } from '../app/fixtures/processes.ts'
+import { ROOT } from '../../../test/app/fixtures/processes.ts'
 
 /** The blocks of code on the page about the client, and in the client's README. */
 export function recipes(path = 'docs/client.md'): string[] {

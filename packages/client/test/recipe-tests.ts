@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventSource } from 'eventsource'
 import type { Test } from 'tap'
-import { newspaper } from '../../dev/content.ts'
-import type { Client, ClientOptions, createClient as createClientType } from '../../packages/client/src/client.ts'
-import { createCms } from '../../packages/drupal-stand-in/cms.ts'
+import { newspaper } from '../../../dev/content.ts'
+import type { Client, ClientOptions, createClient as createClientType } from '../src/client.ts'
+import { createCms } from '../../drupal-stand-in/cms.ts'
 import { anna, ben, open, title, until } from './fixtures.ts'
 import { run } from './recipes.ts'
 

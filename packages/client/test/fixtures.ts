@@ -2,12 +2,12 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { EventSource } from 'eventsource'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createFeed } from '../../packages/client/src/feed.ts'
-import { createHttp, type HttpOptions } from '../../packages/client/src/http.ts'
-import type { Later } from '../../packages/client/src/later.ts'
-import { createLocks, type Locks, type User } from '../../packages/client/src/locks.ts'
-import { build } from '../helper.ts'
-import { startEngine } from '../locks/fixtures/engines.ts'
+import { createFeed } from '../src/feed.ts'
+import { createHttp, type HttpOptions } from '../src/http.ts'
+import type { Later } from '../src/later.ts'
+import { createLocks, type Locks, type User } from '../src/locks.ts'
+import { build } from '../../../test/helper.ts'
+import { startEngine } from '../../../test/locks/fixtures/engines.ts'
 
 export const anna = { uid: '7', name: 'Anna' }
 export const ben = { uid: '8', name: 'Ben' }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { EventSource } from 'eventsource'
-import { createClient, type QuoinError } from '../../packages/client/src/client.ts'
+import { createClient, type QuoinError } from '../src/client.ts'
 import { anna, ben, failureOf, open, title, until } from './fixtures.ts'
 
 const node = { type: 'node', id: '42' }
