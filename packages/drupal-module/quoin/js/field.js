@@ -177,6 +177,11 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
     rest()
     const args = { '!name': nameOf(by.userData), '!label': label }
     if (isReturned && !wasHeld) return onChange()
+    // What is not one text is in this form alone: it stays there.
+    if (isDirty() && had === undefined) {
+      tell(Drupal.t('!name took over !label. What you had changed stays in this form.', args))
+      return onChange()
+    }
     if (wasHeld) tell(Drupal.t('!name took over !label. What you had typed is kept.', args))
     else if (had !== undefined) tell(Drupal.t('!name is editing !label.', args))
     putAside(had)
@@ -308,9 +313,12 @@ export function createField({ label, kind, what, locks, uid, find, onChange, onF
       shown = lock
       news.resolve()
       news = Promise.withResolvers()
+      const wasTheirs = field.holder !== undefined
       const isNews = field.held || (isDirty() && !field.holder)
       field.holder = lock && lock.userData.uid !== uid ? lock : undefined
       if (field.holder && isNews) return lose(field.holder)
+      // What stayed in the form while another had the field is locked again.
+      if (wasTheirs && !field.holder && !field.held && isDirty()) take()
       // Somebody may have forced the release. The next write tells.
       if (!lock && wasMine && field.held && isDirty()) {
         sent = undefined
