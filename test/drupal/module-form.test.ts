@@ -75,6 +75,19 @@ t.test("Drupal's edit form beside the desk", { timeout: 1_200_000 }, async (t) =
     t.match(await locks('ben', '').drafts(node), [{ fieldName: 'title', payload: 'His' }])
   })
 
+  await t.test('what no lock can hold stays in the form at a takeover, and is locked again afterwards', async (t) => {
+    const editor = await form(t, 'editor')
+    const story = control(editor, 'field_stories[2][target_id]')
+    await story.fill('Artic')
+    await until(async () => 'field_stories editor' in (await texts()))
+    const held = await locks('ben', 'Ben').overwrite({ ...node, fieldName: 'field_stories' })
+    await says(notes(editor, 'field_stories'), /Ben is editing this/)
+    t.equal(await story.inputValue(), 'Artic')
+    await held.release()
+    await says(notes(editor, 'field_stories'), /^You are editing this/)
+    t.equal(await story.inputValue(), 'Artic')
+  })
+
   await t.test('who wants a field asks for it, and its holder hands it over', async (t) => {
     const editor = await form(t, 'editor')
     const ben = await desk(t, 'ben')
