@@ -37,9 +37,7 @@ export function createLanguages(
   jsonapiPath: string,
   prefixes?: Readonly<Record<string, string>>
 ): Languages {
-  const own = Object.values(prefixes ?? {}).find(
-    (prefix) => prefix !== '' && jsonapiPath.startsWith(`/${prefix}/`)
-  )
+  const own = ownPrefixIn(jsonapiPath, prefixes)
   const bare = own === undefined ? jsonapiPath : jsonapiPath.slice(own.length + 1)
   const paths = new Map(
     Object.entries(prefixes ?? {}).map(([language, prefix]) => [
@@ -60,6 +58,16 @@ export function createLanguages(
       if (language !== undefined && paths.size < LEARNED) paths.set(language, path)
     }
   }
+}
+
+/** The prefix of a language that a path has. @param prefixes of the languages, if they are known */
+export function ownPrefixIn(
+  jsonapiPath: string,
+  prefixes: Readonly<Record<string, string>> = {}
+): string | undefined {
+  return Object.values(prefixes).find(
+    (prefix) => prefix !== '' && jsonapiPath.startsWith(`/${prefix}/`)
+  )
 }
 
 /**

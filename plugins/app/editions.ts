@@ -93,6 +93,7 @@ export function openEditions(
     cms: jsonapi,
     model,
     cmsUrl: cms.url,
+    jsonapiPath: cms.jsonapiPath,
     warn: (message) => fastify.log.warn(message)
   })
   const staleCache = createStaleCache({

@@ -440,9 +440,15 @@ t.test('where languages have prefixes a reference has that of its target, and of
     '/site/de/node/5',
     '/site/en/news',
     '/site/fr/node/5',
-    '/site/node/5',
+    '/site/de/node/5',
     '/site/de/node/5'
   ])
+  const inFrench = urlsOf(told, all, new URL('http://cms.example'), '/fr/jsonapi')
+  t.equal(
+    inFrench({ type: 'node--a', id: 'und', meta: { drupal_internal__target_id: 5 } }, 'node'),
+    '/fr/node/5',
+    'without a language: that of the language asked for'
+  )
   t.strictSame(targetOf({ path: {}, langcode: 'en' }), { langcode: 'en' })
 
   const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--a', id: 'u' } }]])
@@ -494,7 +500,7 @@ async function openTranslated(t: Test, languages: Record<string, string>) {
     await cms.close()
   })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
-  const site = { asked: [] as string[], instead: undefined as (() => Promise<never>) | undefined }
+  const site = { asked: [] as string[], hasOthers: false, instead: undefined as (() => Promise<never>) | undefined }
   const articles = new Map(
     newspaper()
       .entities.filter(({ type }) => type === 'node--article')
@@ -506,22 +512,25 @@ async function openTranslated(t: Test, languages: Record<string, string>) {
     if (isElsewhere && site.instead) return site.instead()
     const answer = await jsonapi.request(one)
     const { included = [], ...document } = structuredClone(answer.document)
-    const shown = included.flatMap((target) => {
-      const id = articles.get(target.id)
-      if (id === 11 && isElsewhere) return []
-      const isFrench = language === 'fr' && isElsewhere
-      if (id === 10) {
-        return {
-          ...target,
-          attributes: {
-            langcode: isFrench ? 'fr' : 'de',
-            default_langcode: isFrench,
-            path: { alias: isFrench ? '/le-port' : '/der-hafen' }
+    const shownOf = (targets: Resource[]) =>
+      targets.flatMap((target) => {
+        const id = articles.get(target.id)
+        if (id === 11 && isElsewhere) return []
+        const isFrench = language === 'fr' && isElsewhere
+        if (id === 10) {
+          return {
+            ...target,
+            attributes: {
+              langcode: isFrench ? 'fr' : 'de',
+              default_langcode: isFrench,
+              path: { alias: isFrench ? '/le-port' : '/der-hafen' }
+            }
           }
         }
-      }
-      return { ...target, attributes: { ...target.attributes, langcode: 'de', default_langcode: id !== 11 } }
-    })
+        return { ...target, attributes: { ...target.attributes, langcode: 'de', default_langcode: id !== 11 } }
+      })
+    if (one.path === '/node/article') return { ...answer, document: { ...document, data: shownOf(document.data as Resource[]) } }
+    const shown = shownOf(isElsewhere && site.hasOthers ? [] : included)
     return { ...answer, document: { ...document, included: shown } }
   }
   const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn() {} }) })
@@ -538,7 +547,7 @@ t.test('a target that is shown in a translation has the url of its original, whi
   t.strictSame(await read(), ['/fr/le-port', '/node/12'])
   t.strictSame(site.asked, [], 'it is remembered')
   t.strictSame(await set(12, 10, 11), ['/node/12', '/fr/le-port', '/node/11'])
-  t.strictSame(site.asked.splice(0), ['en', 'fr'])
+  t.strictSame(site.asked.splice(0), ['en', 'fr', 'en', 'fr'], 'by the page of the edition, then by the uuid of what that does not show')
   t.strictSame(await read(), ['/node/12', '/fr/le-port', '/node/11'])
   t.strictSame(site.asked, [], 'neither is one asked for again that nobody shows')
 })
@@ -557,13 +566,20 @@ t.test('where an original cannot be asked for a url stays that of the translatio
   site.instead = () => Promise.reject(new Error('there is no such path'))
   t.strictSame(await set(10), ['/der-hafen'])
   t.strictSame(await read(), ['/der-hafen'])
-  t.strictSame(site.asked, ['fr'])
+  t.strictSame(site.asked, ['fr', 'fr'])
+})
+
+t.test('of an edition that refers to others in another language the originals are asked for by their uuids', async (t) => {
+  const { site, set } = await openTranslated(t, { de: '', en: 'en', fr: 'fr' })
+  site.hasOthers = true
+  t.strictSame(await set(10, 12), ['/fr/le-port', '/node/12'])
+  t.strictSame(site.asked, ['en', 'fr', 'en', 'fr'])
 })
 
 t.test('of many languages the first five are asked, and where there is one there is nothing to ask', async (t) => {
   const many = await openTranslated(t, { de: '', a: 'a', b: 'b', c: 'c', d: 'd', fr: 'fr' })
   t.strictSame(await many.set(10), ['/der-hafen'])
-  t.strictSame(many.site.asked, ['a', 'b', 'c', 'd'])
+  t.strictSame(many.site.asked, ['a', 'b', 'c', 'd', 'a', 'b', 'c', 'd'])
   const single = await openTranslated(t, { de: '' })
   t.strictSame(await single.set(10), ['/der-hafen'])
   t.strictSame(single.site.asked, [])

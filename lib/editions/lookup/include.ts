@@ -14,6 +14,9 @@ const NAMES_SHARE = 2 / 3
 /** The length of a comma in a URL. */
 const COMMA = 3
 
+/** The attributes that urls are made of, on a site with several languages. */
+export const TARGET_ATTRIBUTES = `path,uri,${LANGUAGE_KEYS.langcode},${LANGUAGE_KEYS.defaultLangcode}`
+
 /**
  * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together
  * from the target's path alias or file URI, which come along by `include` with sparse fields.
@@ -80,8 +83,7 @@ export function includeOf(
   for (const { entityType, resourceType } of collections) {
     if (entityTypes.has(entityType)) types.add(resourceType)
   }
-  const { langcode, defaultLangcode } = LANGUAGE_KEYS
-  const attributes = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
+  const attributes = model.languages ? TARGET_ATTRIBUTES : 'path,uri'
   const fields = [...types].map((type): [string, string] => [`fields[${type}]`, attributes])
   return {
     relationships,

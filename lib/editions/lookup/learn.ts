@@ -1,13 +1,16 @@
 import { primaryData, type Document, type Resource } from '../../drupal/document.ts'
+import type { Caller } from '../../http/calls.ts'
+import type { Collection } from '../site/catalog.ts'
 import {
   namesWithUnknownTargets,
   referencesIn,
   translatedIn,
-  type KnownTargets
+  type KnownTargets,
+  type TranslatedReference
 } from '../site/targets.ts'
-import { PAGE_MAX, type Parameters } from '../translate/query.ts'
+import { PAGE_MAX, uuidQuery, type Parameters } from '../translate/query.ts'
 import { mismatch } from '../translate/verify.ts'
-import { covers, includeFor, includeOf, type Include } from './include.ts'
+import { covers, includeFor, includeOf, TARGET_ATTRIBUTES, type Include } from './include.ts'
 import {
   shortenUrls,
   type RequestPlan,
@@ -133,7 +136,64 @@ export async function learnOriginals(
     )
     targets.learnOriginals(ownTargets, translations, document)
   }
+  await learnOriginalsByUuid(context, question.caller, ownTargets, editions, relationships)
   targets.settle(ownTargets, translatedIn(editions, relationships, ownTargets.targets))
+}
+
+/**
+ * Asks for those originals that the editions do not refer to in another language, where they may
+ * have other references: by their uuids, in one language after the other.
+ */
+async function learnOriginalsByUuid(
+  context: ResourceContext,
+  caller: Caller,
+  ownTargets: KnownTargets,
+  editions: Resource[],
+  relationships: ReadonlySet<string>
+): Promise<void> {
+  const { catalog, languages, targets } = context
+  for (const language of languages) {
+    const translations = translatedIn(editions, relationships, ownTargets.targets).filter(
+      ({ langcode }) => langcode !== language
+    )
+    if (translations.length === 0) continue
+    const collections = await catalog.all(caller)
+    const ofTypes = Map.groupBy(translations, ({ type }) => type)
+    await Promise.all(
+      collections.flatMap((collection) =>
+        chunksOf(ofTypes.get(collection.resourceType) ?? []).map(async (references) => {
+          const document = await askOriginals(context, collection, references, caller, language)
+          targets.learnOriginals(ownTargets, references, document)
+        })
+      )
+    )
+  }
+}
+
+/** References in groups that one page has room for; each entity once. */
+function chunksOf(references: TranslatedReference[]): TranslatedReference[][] {
+  const each = [...new Map(references.map((reference) => [reference.id, reference])).values()]
+  return Array.from({ length: Math.ceil(each.length / PAGE_MAX) }, (_, index) =>
+    each.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX)
+  )
+}
+
+/** A document that includes entities as they are in a language, as far as filters find them. */
+async function askOriginals(
+  { cms, model, ownAttributes }: ResourceContext,
+  { path, resourceType, entityType }: Collection,
+  references: TranslatedReference[],
+  caller: Caller,
+  language: string
+): Promise<Document> {
+  caller.budget?.allow(1)
+  const attributes = entityType === model.entityType ? ownAttributes.join(',') : TARGET_ATTRIBUTES
+  const query: Parameters = [
+    ...uuidQuery(references.map(({ id }) => id)),
+    [`fields[${resourceType}]`, attributes]
+  ]
+  const answer = await cms.request({ path, query, caller, language }).catch(() => undefined)
+  return { included: primaryData(answer?.document ?? {}) }
 }
 
 /**

@@ -67,12 +67,14 @@ export interface SiteOptions {
   model: ContentModel
   /** Origin of the CMS, with a path if Drupal lives under one: the url of a file starts with it. */
   cmsUrl: string
+  /** Path of JSON:API below it; by default `/jsonapi`. */
+  jsonapiPath?: string
   /** Tells the site's operator something. */
   warn: (message: string) => void
 }
 
 /** A site of which Quoin knows nothing yet. Quoin asks the site only when it needs an answer. */
-export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
+export function createSite({ cms, model, cmsUrl, jsonapiPath, warn }: SiteOptions): Site {
   const address = new URL(cmsUrl)
   const catalog = createCatalog({ cms, model })
   const planFor = createPlans(model)
@@ -81,7 +83,7 @@ export function createSite({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     defaultLangcode: String(model.keys.defaultLangcode)
   }
   const targets = createTargetMemory({
-    urlsOf: (known) => urlsOf(known, model, address),
+    urlsOf: (known) => urlsOf(known, model, address, jsonapiPath),
     // Editions refer to editions too. For modules' entity types nobody names the key; nearly all
     // call it so.
     languageKeysOf: (resourceType) =>

@@ -1,4 +1,5 @@
 import { isObject, scalarText } from '../../drupal/document.ts'
+import { ownPrefixIn } from '../../drupal/languages.ts'
 import type { ContentModel } from '../model.ts'
 
 import type { UrlOf } from './read.ts'
@@ -34,8 +35,15 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
  * Drupal\Core\Entity\EntityBase::toUrl().
  * @param site the CMS's URL, with a path if Drupal lives under one
  * @param targets as the CMS has shown them to the caller
+ * @param jsonapiPath the path of JSON:API, which may have the prefix of a language: that of targets
+ *   without a language. Source: Drupal\language\Plugin\LanguageNegotiation\LanguageNegotiationUrl
  */
-export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf {
+export function urlsOf(
+  targets: Targets,
+  model: ContentModel,
+  site: URL,
+  jsonapiPath = '/jsonapi'
+): UrlOf {
   const { origin, pathname } = site
   const root = pathname.replace(/\/$/, '')
   const bases = new Map(
@@ -45,6 +53,8 @@ export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf 
     ])
   )
   const [ofDefaultLanguage = root] = bases.values()
+  const ownPrefix = ownPrefixIn(jsonapiPath, model.languages)
+  bases.set(WITHOUT_LANGUAGE, ownPrefix === undefined ? ofDefaultLanguage : `${root}/${ownPrefix}`)
 
   return (identifier, entityType) => {
     const { alias, fileUrl, langcode } = targets.get(identifier.type)?.get(identifier.id) ?? {}
@@ -52,7 +62,7 @@ export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf 
       if (SAFE_PATH.test(fileUrl)) return origin + fileUrl
       return webUrl(fileUrl, origin)
     }
-    // Entities without a language (`und`) have no prefix.
+    // What no language applies to (`zxx`) has no prefix.
     const base = langcode === undefined ? ofDefaultLanguage : (bases.get(langcode) ?? root)
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
@@ -62,6 +72,9 @@ export function urlsOf(targets: Targets, model: ContentModel, site: URL): UrlOf 
       : undefined
   }
 }
+
+/** Drupal's code for a language that is not specified. */
+const WITHOUT_LANGUAGE = 'und'
 
 /**
  * The url of a file, if it is one of the web: a module may give another scheme, such as
