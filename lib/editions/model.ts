@@ -93,7 +93,8 @@ const FieldConfig = Type.Object(
   {
     label: Type.Optional(Type.String({ maxLength: 255 })),
     description: Type.Optional(Type.String({ maxLength: 2000 })),
-    required: Type.Optional(Type.Boolean())
+    required: Type.Optional(Type.Boolean()),
+    group: Type.Optional(Type.String({ maxLength: 255 }))
   },
   { additionalProperties: false }
 )
@@ -191,7 +192,7 @@ export const ContentModel = Type.Object(
     ),
     mainProperty: describe('Main property of fields where it is not `value`.', NameMap({})),
     fieldConfig: describe(
-      "What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.",
+      "What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, whether it is required, and the group of the form in which it stands. Fields are in the order of the form.",
       Type.Record(Type.String(), FieldConfig, { default: {} })
     ),
     rawFields: describe(

@@ -4,6 +4,7 @@ import type { Collection } from '#lib/editions/site/catalog.ts'
 import { createAsk, type Ask, type RowList, type Plain } from '../../packages/setup/survey/ask.ts'
 import { proposeBundles } from '../../packages/setup/survey/bundles.ts'
 import { candidatesIn } from '../../packages/setup/survey/candidates.ts'
+import { formMember } from '../../packages/setup/survey/form.ts'
 import { modelText } from '../../packages/setup/survey/file.ts'
 import type { Member } from '../../packages/setup/survey/member.ts'
 import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES } from '../../packages/setup/survey/places.ts'
@@ -870,6 +871,61 @@ t.test('decimals are told from texts by configuration alone', async (t) => {
     /^field_price, field_prices, field_version may hold decimals, or texts/
   ])
   t.equal((await survey(rowsOf(issues()))).decimalFields, undefined, 'nothing looks like one')
+})
+
+t.test('labels, help texts, required marks and groups are those of the form, in its order', async (t) => {
+  const rowsOfConfig = (...attributes: object[]) => ({
+    rows: attributes.map((attributes, index) => ({ type: 'x', id: `${index}`, attributes }) as Resource),
+    hidden: 0
+  })
+  const field = (name: string, bundle: string, more: object = {}) => ({ field_name: name, bundle, entity_type: 'issue', ...more })
+  const fields = rowsOfConfig(
+    field('field_b', 'extra', { label: 'B of extra' }),
+    field('field_a', 'daily', { label: 'A', description: '', required: true }),
+    field('field_b', 'daily', { label: 'B', description: 'Help', required: false }),
+    field('field_c', 'daily', { label: 'x'.repeat(256), description: 'y'.repeat(2001) }),
+    field('field_d', 'other', { label: 'D' }),
+    { ...field('field_e', 'daily'), entity_type: 'node' }
+  )
+  const form = { targetEntityType: 'issue', bundle: 'daily', mode: 'default' }
+  const content = { field_a: { weight: 9 }, field_b: { weight: 2 }, field_c: { weight: 1 }, title: 'odd' }
+  const group = { label: 'Content', weight: 1, children: ['field_b'] }
+  const survey = (displays: RowList, bundles = ['daily', 'extra']) => formMember({ entityType: 'issue', bundles, fields, displays })
+  const grouped = survey(
+    rowsOfConfig(
+      { ...form, mode: 'small' },
+      { ...form, content, third_party_settings: { field_group: { group_a: group, group_b: 'odd', group_c: {} } } }
+    )
+  )
+  t.match(grouped, { certainty: 'shown', why: /in the order of the form$/ })
+  t.strictSame(Object.entries(grouped.value as object), [
+    ['field_c', {}],
+    ['field_b', { label: 'B', description: 'Help', group: 'Content' }],
+    ['field_a', { label: 'A', required: true }]
+  ])
+  t.equal(contentModel({ fieldConfig: grouped.value }).fieldConfig.field_b!.group, 'Content')
+  t.match(
+    survey(rowsOfConfig({ ...form, content: null, third_party_settings: { field_group: { g: { children: ['x'], label: '' } } } })).value,
+    {
+      field_a: {}
+    }
+  )
+  t.match(
+    survey(rowsOfConfig({ ...form, content: { field_a: {} }, third_party_settings: { field_group: { g: { children: ['field_a'] } } } }))
+      .value,
+    {
+      field_a: { label: 'A', group: undefined }
+    }
+  )
+  t.match(survey({ rows: [], hidden: 0, permission: 'p' }), {
+    certainty: 'shown',
+    why: /; the permission 'p' would show their order and groups$/
+  })
+  t.match(survey({ rows: [], hidden: 0 }), { why: /'administer issue form display'/ })
+  t.match(survey({ rows: [], hidden: 0 }, ['none']), {
+    certainty: 'hidden',
+    why: /^the permission 'administer issue fields' would show labels/
+  })
 })
 
 t.test('the time zone is that of the machine, or of the account, if the times have its offsets', async (t) => {

@@ -12,7 +12,10 @@ import { commandFor } from '../../../lib/package-root.ts'
 const NARROWED = ['bundles', 'editionTypes']
 
 /** Members that the doctor checks elsewhere, as far as the site shows them. */
-const CHECKED = [...NARROWED, 'lists']
+const CHECKED = [...NARROWED, 'lists', 'fieldConfig']
+
+/** Members that are the operator's to choose: what the desk shows. */
+const UNCOMPARED = ['lists', 'fieldConfig']
 
 /** Members that say more than a site can show: what they have besides it is right. */
 const OPEN = [
@@ -31,7 +34,9 @@ const OPEN = [
 export function* checkModel({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
   const visibleMembers = members.filter(
     (member) =>
-      member.value !== undefined && member.name !== 'lists' && !isGuessBesideOurs(member, model)
+      member.value !== undefined &&
+      !UNCOMPARED.includes(member.name) &&
+      !isGuessBesideOurs(member, model)
   )
   const findings = visibleMembers.flatMap((member) =>
     memberDifferences(member, model).map((difference) => finding(member, difference))

@@ -14,6 +14,7 @@ const ORDER = [
   'decimalFields',
   'mainProperty',
   'rawFields',
+  'fieldConfig',
   'references',
   'resourceTypes',
   'idKeys',

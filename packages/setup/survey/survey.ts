@@ -17,6 +17,7 @@ import {
   type FieldRows,
   type Storage
 } from './fields.ts'
+import { formMember } from './form.ts'
 import { keyMembers } from './keys.ts'
 import { lookMembers } from './looks.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
@@ -202,6 +203,12 @@ export async function surveySite(
         choice
       ),
       ...timestampMembers(fields, times),
+      formMember({
+        entityType,
+        bundles: entity.bundles,
+        fields: await config('field_config', [['filter[entity_type]', entityType]]),
+        displays: await config('entity_form_display', [['filter[targetEntityType]', entityType]])
+      }),
       languageList,
       await timeZoneMember(rows, () => userZone(ask, collections)),
       ...resourceTypeMembers(collections),
