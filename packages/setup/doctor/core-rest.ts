@@ -92,7 +92,10 @@ function* compare(
   { what, named }: { what: string; named: string[] }
 ): Generator<Diagnosis> {
   const fields = [...new Set([...Object.keys(twin), ...Object.keys(ours)])]
-  const stamps = fields.filter((field) => isStamp(twin[field]) && !named.includes(field))
+  // JSON:API may not show a field at all (jsonapi_extras).
+  const stamps = fields.filter(
+    (field) => isStamp(twin[field]) && Object.hasOwn(ours, field) && !named.includes(field)
+  )
   const differing = fields.filter(
     (field) => !stamps.includes(field) && !isDeepStrictEqual(twin[field], ours[field])
   )
