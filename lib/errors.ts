@@ -126,7 +126,7 @@ export const texts = {
   tooManyWatchers: (most: number) =>
     `This instance serves ${most} event streams, the most it allows; try again later, or poll`,
   unpublishedDraft:
-    'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
+    "This edition has a newer draft that is not published, or was changed in a workspace. Drupal's JSON:API saves neither, so nothing was saved: publish or delete the draft in Drupal (the edition's tab Latest version), or publish the workspace, and save again. Or go on in Drupal's own form."
 }
 
 export interface FailureOptions {
