@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { saveChange, shapeFor } from './change.ts'
 import { editionJson, type EditionContext } from './context.ts'
-import { readAsBase, saveInTurn, type SaveBase } from './in-turn.ts'
+import { readAsBase, saveInTurn } from './in-turn.ts'
 import { load } from './load.ts'
 import { publicName } from './model.ts'
 import {
@@ -20,6 +20,7 @@ import { referencesOf } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
 import { unresolvedReferences } from './translate/write.ts'
+import type { SaveBase } from './save/base.ts'
 
 /** What became of each operation. */
 type Outcomes = Pick<Rearrangement, 'outcomes'>

@@ -3,7 +3,7 @@ import type { JsonapiAnswer } from '../drupal/client.ts'
 import type { Resource } from '../drupal/document.ts'
 import type { Caller } from '../http/calls.ts'
 import { editionJson, type EditionContext } from './context.ts'
-import type { SaveBase } from './in-turn.ts'
+import { draftBeside, mayChangeDraft } from './draft.ts'
 import { load } from './load.ts'
 import type { ContentModel } from './model.ts'
 import type { Rearrangement } from './order/operations.ts'
@@ -23,12 +23,13 @@ import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } fro
 import type { WriteResult } from './send.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { etagOf, fieldsDigest, hasSameFields, referencesOf } from './translate/etag.ts'
-import { isOfReused, isStale, refusal } from './translate/failures.ts'
+import { isOfDraft, isOfReused, isStale, refusal } from './translate/failures.ts'
 import { refuseGone } from './translate/gone.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import { complete, shapeOf, type Shape } from './translate/shape.ts'
 import type { EditionText } from './translate/texts.ts'
 import * as write from './translate/write.ts'
+import type { SaveBase } from './save/base.ts'
 
 export interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
   kind: SaveKind
@@ -75,17 +76,39 @@ export async function saveChange(
     alongside: base.turn.alongside
   })
   if (isBaseStale(context, change, result)) return undefined
-  if ('refused' in result) throw await changeRefusal(context, change, result.refused)
-  return announceChange(context, change, result.saved)
+  if ('saved' in result) return announceChange(context, change, result.saved)
+  const { refused } = result
+  if (isInDraft(context, change, result)) return saveBeside(context, change, body, refused)
+  throw await changeRefusal(context, change, refused)
+}
+
+/** Whether Drupal has refused a change because of a draft, which can be changed instead. */
+function isInDraft(context: EditionContext, { base }: Change, result: WriteResult): boolean {
+  return 'refused' in result && isOfDraft(result.refused) && mayChangeDraft(context, base)
+}
+
+/** Saves the fields that the caller has changed over the draft beside what is published. */
+async function saveBeside(
+  context: EditionContext,
+  { base, fields, caller, options }: Change,
+  body: EditionJson,
+  refused: JsonapiAnswer
+): Promise<EditionText | undefined> {
+  const { draft, changes } = await draftBeside(context, base, body, caller, {
+    ifMatch: options.ifMatch,
+    refusal: refusal(refused, fields)
+  })
+  return saveChange(context, draft, changes, caller, { ...options, isConditional: true })
 }
 
 /** The edition without a save. An earlier version does not tell that nothing differs. */
 async function readUnchanged(
   context: EditionContext,
-  { edition, isLatest }: SaveBase,
+  { edition, isLatest, isDraft }: SaveBase,
   caller: Caller
 ): Promise<EditionText | undefined> {
   if (!isLatest) return undefined
+  if (isDraft) return context.texts.editionOf(edition)
   return context.texts.editionOf(await load(context, edition.resource.id, caller))
 }
 
@@ -139,7 +162,8 @@ function changeRecord(
 }
 
 function changeOutcome(context: EditionContext, change: Change, result: WriteResult): SaveOutcome {
-  if (isBaseStale(context, change, result)) return { outcome: 'withdrawn' }
+  const isWithdrawn = isBaseStale(context, change, result) || isInDraft(context, change, result)
+  if (isWithdrawn) return { outcome: 'withdrawn' }
   return saveOutcome(context, result)
 }
 
@@ -206,12 +230,13 @@ async function sendPatch(
   options.attempt?.confirm()
   const isGuarded = isConditional(options) || base.isRemembered
   const patched = isGuarded ? withChanged(context, resource, current) : resource
+  const { isDraft } = base
   const revision = isGuarded ? base.revision : undefined
-  const result = await sendEdition(context, patched, caller, current, revision)
+  const result = await sendEdition(context, patched, caller, current, { revision, isDraft })
   const isReused = noteReuse(context, current, result)
   // `changed` alone guards the state then. One that was not read for this save is read first.
   const isRefused = isReused && 'refused' in result && !base.isRemembered
-  return isRefused ? sendEdition(context, patched, caller, current) : result
+  return isRefused ? sendEdition(context, patched, caller, current, { isDraft }) : result
 }
 
 /**
@@ -259,8 +284,9 @@ async function findUpdated(
   { base, fields, caller }: Change
 ): Promise<{ saved: LoadedEdition } | undefined> {
   const current = base.edition.resource
-  const latest = await load(context, current.id, caller, 'latest')
+  const latest = await load(context, current.id, caller, base.isDraft ? 'draft' : 'latest')
   if (hasFields(context.model, fields, latest)) {
+    if (base.isDraft) return requireText(context, latest)
     return requireText(context, await load(context, latest.resource.id, caller))
   }
   if (hasSameFields(current, latest.resource, context.model)) return undefined

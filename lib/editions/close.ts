@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { hasFields, saveChange } from './change.ts'
 import type { EditionContext } from './context.ts'
-import { readAsBase, saveInTurn, type SaveBase } from './in-turn.ts'
+import { readAsBase, saveInTurn } from './in-turn.ts'
 import { inspectResource, type Inspection } from './inspect.ts'
 import { load } from './load.ts'
 import type { ContentModel } from './model.ts'
@@ -10,6 +10,7 @@ import type { UpdateOptions, UpdateResult } from './save/options.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
+import type { SaveBase } from './save/base.ts'
 
 export interface CloseOptions<Look> extends UpdateOptions {
   check(inspected: Inspection): Promise<Look>

@@ -2,10 +2,12 @@ import { isSameUuid, type Resource } from '../drupal/document.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import type { EditionContext } from './context.ts'
+import { draftNamed } from './draft.ts'
 import { load } from './load.ts'
 import { withoutUrls } from './lookup/individual.ts'
 import { preconditionFailed } from './read.ts'
 import { outcomeUnknown, type Intent } from './save/attempt.ts'
+import type { SaveBase } from './save/base.ts'
 import { isGuarded } from './save/bases.ts'
 import type { UpdateOptions } from './save/options.ts'
 import { revisionPrecondition } from './save/precondition.ts'
@@ -13,22 +15,6 @@ import { busy, type QueuedTurn, type SaveMark } from './save/save-queue.ts'
 import { etagOf, fieldsDigest, matches } from './translate/etag.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import type { EditionText } from './translate/texts.ts'
-
-/** The state of an edition that a save changes, and the turn that the save has. */
-export interface SaveBase {
-  edition: LoadedEdition
-  /** Whether this is known to be the latest version. */
-  isLatest: boolean
-  /**
-   * Whether this is what its caller was answered last, rather than read for this save. A PATCH may
-   * rest on it, since Drupal refuses one that names another revision, or another `changed`, than
-   * the stored one. A decision not to send anything may not.
-   */
-  isRemembered: boolean
-  /** The revision that Drupal compares within the save; undefined where it does not. */
-  revision: number | undefined
-  turn: QueuedTurn
-}
 
 /** What is done to an edition in its turn. */
 export interface TurnWork<Result> {
@@ -173,12 +159,13 @@ async function readBeforeTurn(
  * the state is the one that it names, and Drupal compares the revision: `changed` counts seconds.
  */
 function rememberedBase<Result>(
-  { model, site }: EditionContext,
+  context: EditionContext,
   { remembered, mark }: EarlyLook,
   turn: QueuedTurn,
   { ifMatch, attempt }: UpdateOptions,
   { isFieldChange }: TurnWork<Result>
 ): SaveBase | undefined {
+  const { model, site } = context
   const needsRead = !isFieldChange || attempt?.earlier !== undefined
   if (!remembered || needsRead || !turn.isShared || !turn.isUnsavedSince(mark)) return undefined
   const revision = revisionPrecondition(site, remembered)
@@ -189,7 +176,7 @@ function rememberedBase<Result>(
       : isExact && matches(ifMatch, etagOf(remembered, model))
   if (!isSafe) return undefined
   const edition = { resource: remembered, urlOf: withoutUrls }
-  return { edition, isLatest: false, isRemembered: true, revision, turn }
+  return { ...readAsBase(context, edition, turn), isLatest: false, isRemembered: true, revision }
 }
 
 /** The state to save over: what was read before the turn, or what is there now. */
@@ -238,7 +225,15 @@ export function readAsBase(
   turn: QueuedTurn
 ): SaveBase {
   const revision = revisionPrecondition(site, edition.resource)
-  return { edition, isLatest: true, isRemembered: false, revision, turn }
+  return {
+    edition,
+    isLatest: true,
+    isRemembered: false,
+    revision,
+    isDraft: false,
+    takesDraft: false,
+    turn
+  }
 }
 
 /** The answer of an earlier attempt that has saved; undefined if there is none. */
@@ -260,16 +255,19 @@ async function recallEarlier<Result>(
 /** Saves over a state, if it is one that If-Match names. */
 async function saveMatching<Result>(
   context: EditionContext,
-  base: SaveBase,
+  given: SaveBase,
   caller: Caller,
   { ifMatch }: UpdateOptions,
   work: TurnWork<Result>
 ): Promise<Result | undefined> {
+  const base = { ...given, takesDraft: work.isFieldChange }
   const { edition } = base
-  if (ifMatch !== undefined && !matches(ifMatch, etagOf(edition.resource, context.model))) {
-    throw await preconditionFailed(context, edition, caller)
+  if (ifMatch === undefined || matches(ifMatch, etagOf(edition.resource, context.model))) {
+    return work.save(base)
   }
-  return work.save(base)
+  const draft = await draftNamed(context, base, ifMatch, caller)
+  if (!draft) throw await preconditionFailed(context, edition, caller)
+  return work.save(draft)
 }
 
 /** Saves over the latest version, where nothing differs from the state that was read before. */

@@ -2,6 +2,7 @@ import type { Resource } from '../drupal/document.ts'
 import type { Caller } from '../http/calls.ts'
 import { editionJson, type EditionContext } from './context.ts'
 import type { Resources } from './lookup/resources.ts'
+import type { SendCondition } from './lookup/send.ts'
 import { attributeOf } from './model.ts'
 import { isUncertain } from './save/outcome.ts'
 import type { SaveOutcome } from './save/recorder.ts'
@@ -33,17 +34,17 @@ export async function sendResolved(
 /**
  * Sends an edition to the CMS, and reports that it was saved, or may have been.
  * @param current the edition as it is, for an update
- * @param revision the revision that it may be saved over
+ * @param condition what Quoin's module is to look at
  */
 export async function sendEdition(
   context: EditionContext,
   resource: Resource,
   caller: Caller,
   current?: Resource,
-  revision?: number
+  condition?: SendCondition
 ): Promise<WriteResult> {
   try {
-    const result = await context.resources.send(resource, caller, current, revision)
+    const result = await context.resources.send(resource, caller, current, condition)
     if ('refused' in result) {
       const { status } = result.refused
       if (status === 401 || status === 403) context.permissions.learn(resource.id, caller, false)

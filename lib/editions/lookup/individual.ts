@@ -48,7 +48,7 @@ async function newestRevision(
 ): Promise<LoadedEdition> {
   const { revisions } = context
   const revision = revisions.newerThan(edition.resource)
-  if (revision === undefined) return edition
+  if (revision === undefined || question.purpose === 'draft') return edition
   const { id: uuid } = edition.resource
   question.caller.budget?.allow(1)
   const newest = await askIndividual(

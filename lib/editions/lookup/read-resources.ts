@@ -11,15 +11,17 @@ import {
   planRequest,
   shortenUrls,
   type RequestPlan,
+  WORKING_COPY,
   type ResourceQuestion
 } from './request-plan.ts'
 import type { ResourceContext } from './resource-context.ts'
+import type { Parameters } from '../translate/query.ts'
 
 /** An answer, with the urls of its references if they are wanted. */
 export type ResourceAnswer = JsonapiAnswer & { urlOf?: UrlOf }
 
 /** The purposes of reads that take no part in one that began before. */
-const FRESH: ReadonlyArray<ResourceQuestion['purpose']> = ['anew', 'latest']
+const FRESH: ReadonlyArray<ResourceQuestion['purpose']> = ['anew', 'latest', 'draft']
 
 /**
  * Reads editions, with the urls of their references where they are wanted. Asks again where the
@@ -57,13 +59,23 @@ export async function readResources(
     : readResources(context, question, otherType, attempt + 1)
 }
 
+/** The query that names the version that a read is for. */
+function versionFor(
+  context: ResourceContext,
+  purpose: ResourceQuestion['purpose'],
+  resourceType: string
+): Parameters {
+  if (purpose === 'draft') return WORKING_COPY
+  return purpose === 'latest' ? latestVersion(context, resourceType) : []
+}
+
 /** Sends a question as planned. @returns the answer, or the failure that it became */
 function ask(
   context: ResourceContext,
   { path, query, caller, purpose }: ResourceQuestion,
   { resourceType, include }: RequestPlan
 ): Promise<JsonapiAnswer | Error> {
-  const version = purpose === 'latest' ? latestVersion(context, resourceType) : []
+  const version = versionFor(context, purpose, resourceType)
   return context.cms
     .request({
       path,

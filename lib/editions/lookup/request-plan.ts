@@ -69,6 +69,9 @@ function scopeBeside({ targets }: KnownTargets): Scope {
   return targets.size === 0 ? 'all' : 'all but users'
 }
 
+/** The query that names the latest revision, published or not. */
+export const WORKING_COPY: Parameters = [['resourceVersion', 'rel:working-copy']]
+
 /**
  * The query that names the latest version of editions of a type; empty for one without revisions.
  */

@@ -7,9 +7,10 @@ import { createRoom, type Room } from './room.ts'
  * What an edition is read for: `bare` without the urls of its references, which Drupal answers
  * sooner; `anew` the same, and not by a read that began before; `latest` the same again, by the
  * name of its latest version where the type has revisions. Drupal caches what it shows by that name
- * apart, so no other reader leaves an earlier state there (site/revisions.ts).
+ * apart, so no other reader leaves an earlier state there (site/revisions.ts). `draft` reads the
+ * latest revision, published or not, with its urls, and not by a read that began before.
  */
-export type Purpose = 'edition' | 'bare' | 'anew' | 'latest'
+export type Purpose = 'edition' | 'bare' | 'anew' | 'latest' | 'draft'
 
 /** What the verbs of `Resources` (resources.ts) work with: a site, and what they remember of it. */
 export interface ResourceContext extends Site {

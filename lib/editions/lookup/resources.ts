@@ -10,7 +10,7 @@ import { newestRevisions, readIndividual, type EditionId } from './individual.ts
 import { readPage, readShape, readSparsePage } from './pages.ts'
 import { latestVersion } from './request-plan.ts'
 import { createResourceContext, type Purpose } from './resource-context.ts'
-import { refusalToEdit, sendResource, type SendResult } from './send.ts'
+import { refusalToEdit, sendResource, type SendCondition, type SendResult } from './send.ts'
 
 export interface Resources {
   /**
@@ -60,14 +60,14 @@ export interface Resources {
   /**
    * Writes an edition.
    * @param current the edition as it is, if this changes one
-   * @param revision the revision that it may be saved over, for Quoin's module to compare
+   * @param condition what Quoin's module is to look at
    * @returns the edition as it is afterwards, or the CMS's refusal
    */
   send(
     resource: Resource,
     caller: Caller,
     current?: Resource,
-    revision?: number
+    condition?: SendCondition
   ): Promise<SendResult>
   /** The CMS's refusal to let a caller change an edition; undefined where it would. */
   refusalToEdit(resource: Resource, caller: Caller): Promise<JsonapiAnswer | undefined>
@@ -86,8 +86,8 @@ export function createResources(site: Site): Resources {
       readSparsePage(context, collection, query, attributes, caller),
     shape: (resourceType, incomplete, caller) =>
       readShape(context, resourceType, incomplete, caller),
-    send: (resource, caller, current, revision) =>
-      sendResource(context, resource, caller, current, revision),
+    send: (resource, caller, current, condition) =>
+      sendResource(context, resource, caller, current, condition),
     refusalToEdit: (resource, caller) => refusalToEdit(context, resource, caller)
   }
 }

@@ -12,19 +12,26 @@ import { mismatch } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
 import { collectionOf, isEdition, learnEdition, readIndividual } from './individual.ts'
 import { learnMissingTargets, learnShapes } from './learn.ts'
-import { latestVersion } from './request-plan.ts'
+import { latestVersion, WORKING_COPY } from './request-plan.ts'
 import type { ResourceContext } from './resource-context.ts'
 
 /** The edition as it is after a write, or the CMS's refusal. */
 export type SendResult = { saved: LoadedEdition } | { refused: JsonapiAnswer }
+
+/** What Quoin's module does with a write; without it nobody does. */
+export interface SendCondition {
+  /** The revision that it may be saved over. */
+  revision?: number | undefined
+  /** Whether it changes the latest revision, rather than the published one. */
+  isDraft?: boolean
+}
 
 /** A write of an edition. */
 interface ResourceWrite {
   resource: Resource
   /** The edition as it is, if the write changes one. */
   current: Resource | undefined
-  /** The revision that it may be saved over. */
-  revision: number | undefined
+  condition: SendCondition
   caller: Caller
   collection: Collection
   target: WriteTarget
@@ -50,11 +57,12 @@ export async function sendResource(
   resource: Resource,
   caller: Caller,
   current?: Resource,
-  revision?: number
+  condition: SendCondition = {}
 ): Promise<SendResult> {
   const collection = await collectionOf(context, resource.type, caller)
   const target = targetOf(resource, current, collection, context.model)
-  return attemptWrite(context, { resource, current, revision, caller, collection, target }, 0)
+  if (condition.isDraft) target.path += '/working-copy'
+  return attemptWrite(context, { resource, current, condition, caller, collection, target }, 0)
 }
 
 /**
@@ -102,7 +110,8 @@ async function attemptWrite(
   write: ResourceWrite,
   round: number
 ): Promise<SendResult> {
-  const { resource, revision, caller, target } = write
+  const { resource, condition, caller, target } = write
+  const { revision } = condition
   const body = { data: resource }
   const answer = await context.cms.request({ ...target, body, caller, revision })
   if (answer.status < 400) return { saved: await editionAfter(context, write, answer) }
@@ -115,7 +124,7 @@ async function attemptWrite(
 /** The edition in the answer to a write, with the urls of its references. */
 async function editionAfter(
   context: ResourceContext,
-  { resource: { id }, caller, collection }: ResourceWrite,
+  { resource: { id }, caller, collection, condition }: ResourceWrite,
   { document, isElsewhere }: JsonapiAnswer
 ): Promise<LoadedEdition> {
   const [resource] = learnShapes(context, document)
@@ -145,7 +154,8 @@ async function editionAfter(
     return complete ?? edition
   }
   const path = individualPath(collection, resource.id)
-  const query = isDefault(resource) ? [] : latestVersion(context, resource.type)
+  const version = condition.isDraft ? WORKING_COPY : latestVersion(context, resource.type)
+  const query = isDefault(resource) ? [] : version
   await learnMissingTargets(context, { path, query, caller }, ownTargets, resource).catch(() => {})
   return { resource, urlOf: ownTargets.urlOf }
 }

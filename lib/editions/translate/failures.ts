@@ -136,6 +136,11 @@ export function isStale(
   )
 }
 
+/** Whether an update was refused because the edition has a draft that is not published. */
+export function isOfDraft({ status, document }: JsonapiAnswer): boolean {
+  return status === 400 && WORKING_COPY.test(firstDetail(document))
+}
+
 /**
  * Whether an update was refused because its revision was saved again since it was made, so that it
  * names no single state. Source: packages/drupal-module/quoin/src/RevisionPrecondition.php.
