@@ -127,13 +127,11 @@ export function isStale(
   { status, document }: JsonapiAnswer,
   changedField: string | undefined
 ): boolean {
-  if (status === 412) return true
-  if (changedField === undefined) return false
-  return (document.errors ?? []).some(
-    (error) =>
-      (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) ||
-      (status === 422 && MODIFIED.test(detailOf(error)))
-  )
+  const pointer = `/data/attributes/${changedField}`
+  const isOfChanged = (error: ErrorObject) =>
+    (status === 403 && error.source?.pointer === pointer) ||
+    (status === 422 && MODIFIED.test(detailOf(error)))
+  return status === 412 || (document.errors ?? []).some(isOfChanged)
 }
 
 /** Whether an update was refused because the edition has a draft that is not published. */
