@@ -201,6 +201,18 @@ t.test('what an older version kept in localStorage is taken over, and removed th
   t.strictSame([await left(disk, 'ben'), old.getItem(keys[3]!)], [[], json], 'that of Ben waits for him')
 })
 
+t.test('of more texts of an older version than fit the oldest go', async (t) => {
+  const old = storeOf()
+  for (let index = 0; index <= 100; index++) {
+    const text = { of: 'node/1', fieldName: 'title', payload: `Text ${index}`, typedAt: index }
+    old.setItem(`quoin-text/anna/${index}-x/node/1/title`, JSON.stringify(text))
+  }
+  old.setItem('quoin-text/anna/none', 'null')
+  const storage = await draftStorageOf(diskOf(), { old })
+  await turn()
+  t.strictSame([storage.of('node/1').length, storage.of('node/1').at(-1)?.payload, old.length], [100, 'Text 1', 1])
+})
+
 t.test('a browser that gives the page nothing has no texts of before', async (t) => {
   const { createDraftStorage } = await import('../../packages/desk/page/draft-storage.ts')
   const disk = diskOf()

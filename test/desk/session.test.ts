@@ -1022,6 +1022,35 @@ t.test('of moves that are offered some are taken', async (t) => {
   t.match(order.items, [{ target_uuid: 'u9' }, ...articles(1, 2, 3)])
 })
 
+t.test('moves that were saved after all are not offered to the next window', async (t) => {
+  const disk = diskOf()
+  const edition = (...ids: number[]) => editionOf('Saved', { field_articles: articles(...ids) })
+  const first = open(t, { disk, edition: edition(1, 2, 3) })
+  await turn()
+  first.service.arrangements = [away(), away()]
+  first.session.acts(first.session.orders[0]!).move('3', 0)
+  await turn()
+  t.equal(disk.length, 1)
+  const second = open(t, { disk, edition: edition(3, 1, 2, 4) })
+  await turn()
+  t.strictSame([second.session.drafts, disk.length], [[], 0])
+})
+
+t.test('of moves that others have done by now nothing is left to do', async (t) => {
+  const { session, storage, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(2, 1, 3) }) })
+  await turn()
+  const operations: OrderOperation[] = [
+    { op: 'remove', article: { target_id: 7 } },
+    { op: 'move', article: { target_id: 2 }, at: 'start' },
+    { op: 'move', article: { target_id: 3 }, before: { target_id: 1 } }
+  ]
+  storage.put(ENTITY, { fieldName: 'field_articles', payload: '2 3 1', operations })
+  await session.restore(session.drafts[0]!)
+  t.match(session.orders[0]!.items, articles(2, 3, 1))
+  await turn()
+  t.match(service.arranged.flat(), [{ op: 'move', article: { target_id: 3 } }])
+})
+
 t.test('moves that are refused are kept, unless their place has gone', async (t) => {
   const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
   await turn()

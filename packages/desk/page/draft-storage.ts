@@ -322,7 +322,7 @@ function oldStorageOf(window: { readonly localStorage: OldStorage }): OldStorage
 
 /** What was read, if it is a text as this page keeps it. */
 function draftIn(value: unknown, prefix: string): StoredDraft[] {
-  const { key, of, fieldName, payload, typedAt, operations } = (value ?? {}) as StoredDraft
+  const { key, of, fieldName, payload, typedAt, operations } = value as StoredDraft
   const isText =
     [key, of, fieldName, payload].every((member) => typeof member === 'string') &&
     key.startsWith(prefix) &&
