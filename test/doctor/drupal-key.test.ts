@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { renewKey } from '../../packages/setup/drupal-key.ts'
+import { drupalKey, renewKey } from '../../packages/setup/drupal-key.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
 
 const MINUTE = 60_000
@@ -45,4 +45,21 @@ t.test('a file with something else is left as it is', async (t) => {
   await t.rejects(renewKey(directory, 0), { code: 'EISDIR' })
   await t.rejects(renewKey(join(directory, 'none', 'key.json'), 0), { code: 'ENOENT' })
   t.strictSame(readdirSync(directory), ['settings.php'])
+})
+
+t.test('the command says what it did, or what to name', async (t) => {
+  const file = join(emptyDirectory(t), 'key.json')
+  const said = t.capture(console, 'log')
+  const failed = t.capture(console, 'error')
+  t.teardown(() => {
+    process.exitCode = undefined
+  })
+  await drupalKey([file])
+  t.match(said().at(-1)?.args, [`${file} has a key.`])
+  t.equal(process.exitCode, undefined)
+  for (const args of [[], ['--help'], [file, file]]) {
+    await drupalKey(args)
+    t.match(failed().at(-1)?.args, ['Quoin made no key. Name one file for the key: quoin drupal-key'])
+    t.equal(process.exitCode, 1)
+  }
 })
