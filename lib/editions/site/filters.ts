@@ -285,7 +285,7 @@ export function filterAdvice(verdict: Verdict, entityType: string): string | und
 }
 
 function remedy(entityType: string): string {
-  return `let a module implement hook_jsonapi_${entityType}_filter_access(), or give the users the entity type's administration permission`
+  return `let a module implement hook_jsonapi_${entityType}_filter_access(), as Quoin's own module for Drupal does, or give the users the entity type's administration permission`
 }
 
 function filterKey({ path }: Pick<Collection, 'path'>, caller: Caller): string {
