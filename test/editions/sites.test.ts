@@ -221,14 +221,19 @@ t.test('titles or keys alone are searched where there is nothing else', async (t
 
 t.test('a search finds the same whether the caller may filter or not, in every case of every letter', async (t) => {
   const content = enlarged(newspaper(), 3)
-  const titles = ['Über alles: ÖL', 'ÜBER', 'Unter']
-  for (const [index, title] of titles.entries()) content.entities.at(-3 + index)!.fields!.title = title
+  const titles = ['Über alles: ÖL', 'ÜBER', 'Unter', 'Été', 'Ёлка', 'Ёлки', '𐐀𐐁𐐂𐐃']
+  for (const [index, title] of titles.entries()) content.entities.at(index - titles.length)!.fields!.title = title
   const cases: Array<[q: string, found: string[]]> = [
     ['über', ['ÜBER', 'Über alles: ÖL']],
     ['ÜBER ALLES', ['Über alles: ÖL']],
     ['öl', ['Über alles: ÖL']],
     ['ü', ['ÜBER', 'Über alles: ÖL']],
-    ['uber', []]
+    ['uber', []],
+    ['été', ['Été']],
+    ['ÉTÉ', ['Été']],
+    ['ёлка', ['Ёлка']],
+    ['ЛКА', ['Ёлка']],
+    ['𐐨𐐩𐐪𐐫', ['𐐀𐐁𐐂𐐃']]
   ]
   for (const filterAccess of [true, false]) {
     const { call } = await open(t, { content, filterAccess })

@@ -70,18 +70,26 @@ export function filterQuery(
 /** A letter whose two cases are different letters to SQLite, and to PostgreSQL in the locale C. */
 const CASED = /(?![ -~])\p{Changes_When_Casemapped}/u
 
-/** As many letters as tell one text from nearly all others, and fit into a URL three times. */
-const TELLING = 32
+/** How many such letters are searched for in both cases: each doubles the conditions. */
+const CASED_MAX = 3
 
 /**
- * Texts to search for in place of `q`. A title that has `q` as it is, in capitals or in small
- * letters has at least one of them, whichever letters the site's database knows the case of.
+ * Texts to search for in place of `q`. A title that has `q` in any case has at least one of them,
+ * whichever letters the site's database knows the case of: the longest part without such letters,
+ * else the beginning in every case of each such letter.
  */
 function certainParts(q: string): string[] {
   const longest = q.split(CASED).reduce((a, b) => (b.length > a.length ? b : a))
   if (longest === q || longest.length > 1) return [longest]
-  const start = [...q].slice(0, TELLING).join('')
-  return [...new Set([start, start.toLowerCase(), start.toUpperCase()])]
+  let starts = ['']
+  let cased = 0
+  for (const letter of q) {
+    const isCased = CASED.test(letter)
+    if (isCased && ++cased > CASED_MAX) break
+    const cases = isCased ? [letter, letter.toLowerCase(), letter.toUpperCase()] : [letter]
+    starts = starts.flatMap((start) => [...new Set(cases)].map((one) => start + one))
+  }
+  return starts
 }
 
 /** A filter for entities by their integer ids. */
