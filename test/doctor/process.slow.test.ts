@@ -162,7 +162,8 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
     { ...named, ENVIRONMENT: 'test', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', EVENTS_BUS_URL: 'redis://quoin:hunter2@127.0.0.1:9' },
     cwd
   )
-  t.match(lines.at(-2), /^ok {3}content model: as the site shows it in entityType, /)
-  t.match(lines.at(-1), /^- {4}content model: decimalFields: the site does not show it/)
+  t.match(lines.at(-3), /^ok {3}content model: as the site shows it in entityType, /)
+  t.match(lines.at(-2), /^- {4}content model: decimalFields: the site does not show it/)
+  t.match(lines.at(-1), /^ok {3}core REST: Quoin shows edition \d+ of \w+ as it does$/)
   t.match(lines[1], /^! {4}bus: redis:\/\/127\.0\.0\.1:9 does not answer as it should \(connect ECONNREFUSED 127\.0\.0\.1:9\)/)
 })
