@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTally, differences, expected, inFlight, type TellsAlias } from './compare.ts'
+import { count, createTally, differences, expected, inFlight, type Tally, type TellsAlias } from './compare.ts'
 import { nodesPrefixes, startNodes, startNodesQuoin } from './nodes.ts'
 import { core, quoin, signIn } from './quoin.ts'
 
@@ -13,6 +13,22 @@ const asked = [
   ['fr', 'editor'],
   ['fr', 'reader']
 ] as const
+
+const HIDDEN_PREFIX = 'language prefix of a target that the caller may not see'
+
+/** What core REST shows, but for the prefixes of targets whose language Quoin cannot know (docs/core-rest.md). */
+async function withoutHiddenPrefixes(edition: Record<string, any[]>, tally: Tally, tellsAlias: TellsAlias): Promise<Record<string, any[]>> {
+  const fields = Object.entries(edition).map(async ([field, items]) => {
+    const bare = items.map(async (item) => {
+      const [, path] = /^\/(?:en|fr)(\/.*)$/.exec(String(item?.url)) ?? []
+      if (path === undefined || (await tellsAlias(item.target_type, item.target_uuid))) return item
+      count(tally, HIDDEN_PREFIX)
+      return { ...item, url: path }
+    })
+    return [field, await Promise.all(bare)]
+  })
+  return Object.fromEntries(await Promise.all(fields))
+}
 
 t.test(
   'editions in three languages have the references and urls of core REST, each in its translation',
@@ -52,7 +68,8 @@ t.test(
           return
         }
         readable++
-        const wanted = { ...rest, body: await expected(rest.body, tally, tellsAlias) }
+        const shown = await withoutHiddenPrefixes(rest.body, tally, tellsAlias)
+        const wanted = { ...rest, body: await expected(shown, tally, tellsAlias) }
         tally.differences.push(...differences(wanted, ours).map((line) => `${id}: ${line}`))
       })
       t.strictSame(tally.differences, [], `${language}, ${user}`)
