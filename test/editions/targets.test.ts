@@ -570,10 +570,16 @@ t.test('where an original cannot be asked for a url stays that of the translatio
 })
 
 t.test('of an edition that refers to others in another language the originals are asked for by their uuids', async (t) => {
-  const { site, set } = await openTranslated(t, { de: '', en: 'en', fr: 'fr' })
+  const { site, set, read } = await openTranslated(t, { de: '', en: 'en', fr: 'fr' })
   site.hasOthers = true
   t.strictSame(await set(10, 12), ['/fr/le-port', '/node/12'])
   t.strictSame(site.asked, ['en', 'fr', 'en', 'fr'])
+  const caller = newCaller(basic('editor'))
+  t.strictSame(
+    await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)),
+    ['/fr/le-port', '/node/12'],
+    'beside the requests that a call may make'
+  )
 })
 
 t.test('of many languages the first five are asked, and where there is one there is nothing to ask', async (t) => {

@@ -180,17 +180,16 @@ function chunksOf(references: TranslatedReference[]): TranslatedReference[][] {
 
 /** A document that includes entities as they are in a language, as far as filters find them. */
 async function askOriginals(
-  { cms, model, ownAttributes }: ResourceContext,
-  { path, resourceType, entityType }: Collection,
+  { cms, ownAttributes }: ResourceContext,
+  { path, resourceType }: Collection,
   references: TranslatedReference[],
   caller: Caller,
   language: string
 ): Promise<Document> {
   caller.budget?.allow(1)
-  const attributes = entityType === model.entityType ? ownAttributes.join(',') : TARGET_ATTRIBUTES
   const query: Parameters = [
     ...uuidQuery(references.map(({ id }) => id)),
-    [`fields[${resourceType}]`, attributes]
+    [`fields[${resourceType}]`, [TARGET_ATTRIBUTES, ...ownAttributes].join(',')]
   ]
   const answer = await cms.request({ path, query, caller, language }).catch(() => undefined)
   return { included: primaryData(answer?.document ?? {}) }
