@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createCms, type Cms, type CmsContent, type CmsOptions, type Seed } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
@@ -256,6 +257,34 @@ t.test('the doctor names the kinds of editions that filters find', async (t) => 
   ])
   t.match(await about('editor', 'own'), [
     /^! {4}filters: they do not find editions that can be seen \(unpublished of others; proven: published of others, own unpublished, own published\): Drupal lets some users see/
+  ])
+})
+
+t.test('of an entity type that holds articles too the bundles have to be named', async (t) => {
+  const page: Seed = { type: 'node--page', id: 9000, fields: { title: 'A page' } }
+  const { url: upstream } = await open(t, { content: changed(newspaper(), { more: [page] }) })
+  // The stand-in has the same fields for all bundles.
+  const url = await serve(t, async (request, response) => {
+    const { authorization, 'content-type': type } = request.headers
+    const answer = await fetch(upstream + request.url, {
+      method: request.method!,
+      headers: { ...(authorization && { authorization }), ...(type && { 'content-type': type }) },
+      ...(request.method !== 'GET' && { body: await text(request) })
+    })
+    const body = (await answer.text()).replaceAll(/^\/jsonapi\/node\/page/.test(request.url!) ? '"comment"' : 'none', '"other"')
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' }).end(body)
+  })
+  const model = {
+    entityType: 'node',
+    bundleEntityType: 'node_type',
+    keys: { id: 'nid', revision: 'vid' },
+    fields: { key: 'comment', editionType: null, articles: [] }
+  }
+  const found = await lines(t, { url, as: { kind: 'basic', user: 'admin' }, model })
+  t.match(about(found, 'bundles', 'fields of'), [
+    /^ok {3}fields of article: nid, title, status, changed, comment$/,
+    "!    fields of page: comment is not there: other bundles have it: take page out of the content model's bundles if it holds no editions, or let this user view the field, or correct fields.key (null where editions have no key)",
+    '-    bundles: Quoin takes all of article, page for editions: name those that are editions in the content model (bundles): no node that can be seen refers to any number of another bundle'
   ])
 })
 
@@ -697,5 +726,22 @@ t.test('a defect of the doctor is not taken for one of the site', async (t) => {
   await t.rejects(
     report(checkCms({ http, url: 'http://cms.example', jsonapiPath: '/jsonapi', model: contentModel({}) }), () => {}),
     { message: 'a defect' }
+  )
+
+  const { url } = await open(t)
+  const sound = createHttp({ url, timeoutMs: 5000 })
+  t.teardown(() => sound.close())
+  const http2: typeof sound = {
+    ...sound,
+    send: async (request) => {
+      if (request.method === 'GET' && /\/daily\/[^/?]+/.test(request.path)) throw new TypeError('another defect')
+      return sound.send(request)
+    }
+  }
+  await t.rejects(
+    report(checkCms({ http: http2, url, jsonapiPath: '/jsonapi', model: contentModel(model) }), () => {}),
+    {
+      message: 'another defect'
+    }
   )
 })

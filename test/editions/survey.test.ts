@@ -917,6 +917,7 @@ t.test('labels, help texts, required marks and groups are those of the form, in 
       field_a: { label: 'A', group: undefined }
     }
   )
+  t.match(survey(rowsOfConfig({ ...form, content: { field_a: {} }, third_party_settings: {} })).value, { field_a: { label: 'A' } })
   t.match(survey({ rows: [], hidden: 0, permission: 'p' }), {
     certainty: 'shown',
     why: /; the permission 'p' would show their order and groups$/

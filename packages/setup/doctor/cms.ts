@@ -101,10 +101,10 @@ export async function* checkCms({
 function* unnamedBundles(proposal: BundleProposal | undefined): Generator<Diagnosis> {
   if (!proposal) return
   const { bundles, editions, why } = proposal
-  const hint = editions.length > 0 ? `; ${editions.join(', ')} look like it, as ${why}` : ''
+  const hint = [editions.join(', '), why].filter(Boolean).join(', as ')
   yield unchecked(
     `bundles: Quoin takes all of ${bundles.join(', ')} for editions`,
-    `name those that are editions in the content model (bundles)${hint}`
+    `name those that are editions in the content model (bundles): ${hint}`
   )
 }
 

@@ -48,7 +48,8 @@ export async function* compareWithCore({
   const site = createSite({ cms, model: own, cmsUrl: url, warn: () => {} })
   const { find } = createEditionContext({ site })
   const prefix = ask.jsonapiPath.slice(0, -(await withoutPrefix(ask)).length)
-  const path = model.canonicalPaths[model.entityType] ?? `/entity/${model.entityType}/{id}`
+  const paths = { [model.entityType]: `/entity/${model.entityType}/{id}`, ...model.canonicalPaths }
+  const path = paths[model.entityType]!
   for (const { bundle, path: list } of collections.slice(0, BUNDLES)) {
     const edition = fullestOf((await ask.list(list)).rows)
     if (!edition) continue

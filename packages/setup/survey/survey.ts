@@ -629,8 +629,7 @@ async function referenceTo(
         (target) => String(targetId(target)) === id && target.type.startsWith(`${type}--`)
       )
     )
-  )
-  if (!row) return undefined
+  )!
   const place = (path ?? `/entity/${entityType}/{id}`).replace(
     '{id}',
     scalarText(row.attributes?.[idAttribute])
