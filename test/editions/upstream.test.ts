@@ -142,7 +142,14 @@ t.test('a draft that is not published, and an edition saved between reading and 
       'Updating a resource object that has a working copy is not yet supported. See https://www.drupal.org/project/drupal/issues/2795279.'
     )
   )
-  failed(t, 'draft', await operations.update!.send(), 409, 'CONFLICT', /^This edition has a newer draft .*: publish or delete the draft in Drupal/)
+  failed(
+    t,
+    'draft',
+    await operations.update!.send(),
+    409,
+    'CONFLICT',
+    /^This edition has a newer draft .*: publish or delete the draft in Drupal/
+  )
 
   const others = errors(
     405,
