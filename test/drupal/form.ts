@@ -1,11 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { createClient, type Client } from '../../packages/client/src/client.ts'
 import { DEV, emptyDirectory, runNode } from '../app/fixtures/processes.ts'
+import { startFront } from '../fixtures/front.ts'
 import { enableModule } from './module.ts'
 import { script } from './php.ts'
 import { startSite, type Site } from './site.ts'
@@ -155,26 +154,8 @@ export async function startFormSite(t: Test, options: FormSiteOptions = {}): Pro
 }
 
 /** The address at which Drupal and Quoin are on one host; closed when the test ends. */
-async function sharedHost(t: Test, drupal: string, quoin: string): Promise<string> {
-  const front = createServer((given, answer) => {
-    const path = given.url!.replace(/^\/quoin(?=\/)/, '')
-    const onward = request((path === given.url ? drupal : quoin) + path, { method: given.method, headers: given.headers }, (from) => {
-      answer.writeHead(from.statusCode!, from.headers)
-      from.pipe(answer)
-      from.on('error', () => answer.destroy())
-    })
-    given.pipe(onward)
-    answer.on('close', () => onward.destroy())
-    onward.on('error', () => answer.destroy())
-  })
-  await new Promise<void>((resolve) => {
-    front.listen(0, '127.0.0.1', resolve)
-  })
-  t.teardown(() => {
-    front.closeAllConnections()
-    front.close()
-  })
-  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+function sharedHost(t: Test, drupal: string, quoin: string): Promise<string> {
+  return startFront(t, (path) => (path.startsWith('/quoin/') ? quoin + path.slice('/quoin'.length) : drupal + path))
 }
 
 /** A control of the form, by its name. */

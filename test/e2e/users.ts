@@ -1,10 +1,9 @@
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { createClient } from '../../packages/client/src/client.ts'
 import { bearer } from '../auth/fixtures.ts'
 import { button, hides, press, shows, type Newsroom } from './harness.ts'
+import { startFront } from '../fixtures/front.ts'
 
 export const title = { type: 'publisher_container', id: '60', fieldName: 'title' }
 export const anna = bearer({ sub: 'anna', name: 'Anna' })
@@ -66,29 +65,8 @@ export async function tellOfLogin(page: Page): Promise<void> {
 }
 
 /** The address at which Drupal and Quoin are on one host, as docs/desk.md has it; closed when the test ends. */
-export async function sharedHost(t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
-  const front = createServer((given, answer) => {
-    const onward = request(
-      (/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url,
-      { method: given.method, headers: given.headers },
-      (from) => {
-        answer.writeHead(from.statusCode!, from.headers)
-        from.pipe(answer)
-        from.on('error', () => answer.destroy())
-      }
-    )
-    given.pipe(onward)
-    answer.on('close', () => onward.destroy())
-    onward.on('error', () => answer.destroy())
-  })
-  await new Promise<void>((resolve) => {
-    front.listen(0, '127.0.0.1', resolve)
-  })
-  t.teardown(() => {
-    front.closeAllConnections()
-    front.close()
-  })
-  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+export function sharedHost(t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
+  return startFront(t, (path) => (/^\/(session|user)\//.test(path) ? cmsUrl : url) + path)
 }
 
 /** A page of its own context, closed when the test ends. */
