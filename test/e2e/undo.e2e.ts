@@ -55,6 +55,8 @@ t.test('there is a way back from every slip', async (t) => {
     await shows(anna.getByText('Everything is saved'))
     await hides(anna.getByText('This is not complete: finish it, or empty it.'))
     await until(async () => (await fieldOf(anna, 'Key').inputValue()) === 'the-slip')
+    // A page that opens while the lock still has the text offers it at its field.
+    await until(async () => (await lockOf(id, 'field_key'))?.payload !== 'other')
     await anna.reload()
     await shows(kept.getByText('other', { exact: true }))
     await shows(kept.getByText('Another', { exact: true }))

@@ -85,16 +85,9 @@ for (const verb of ['acquire', 'overwrite'] as const) {
     const { signal, abort } = aborter()
     // An acquire is refused first, since the user has the lock already; it looks at the lock, and takes it in a new version.
     const requests = verb === 'acquire' ? 3 : 1
-    let go = () => {}
-    const block = () => {
-      go = wire.block()
-    }
-    if (requests === 1) block()
+    const go = wire.block({ passing: requests - 1 })
     const lock = failureOf(locks[verb](title, { payload: 'typed', signal }))
-    await until(() => {
-      if (wire.sent.length === length + requests - 1) block()
-      return wire.sent.length === length + requests
-    })
+    await until(() => wire.sent.length === length + requests)
     abort()
     t.equal(await lock, reason)
     go()
@@ -112,12 +105,9 @@ t.test('an aborted acquire leaves a lock of another tab, which it had taken over
   await (await seat(anna).locks.acquire(title)).save('in another tab')
   const { locks, wire } = seat(anna)
   const { signal, abort } = aborter()
-  let go = () => {}
+  const go = wire.block({ passing: 2 })
   const lock = failureOf(locks.acquire(title, { signal }))
-  await until(() => {
-    if (wire.sent.length === 2) go = wire.block()
-    return wire.sent.length === 3
-  })
+  await until(() => wire.sent.length === 3)
   abort()
   t.equal(await lock, reason)
   go()

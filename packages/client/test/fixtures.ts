@@ -51,10 +51,10 @@ export type Fate = 'down' | 'deaf' | Response
 export function createWire() {
   const sent: Sent[] = []
   const fates: Fate[] = []
-  let hold: Promise<void> | undefined
+  let hold: { after: number; end: Promise<void> } | undefined
   async function wired(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const { pathname, search } = new URL(String(input))
-    sent.push({
+    const count = sent.push({
       method: init.method!,
       path: pathname + search,
       headers: init.headers as Record<string, string>,
@@ -63,7 +63,7 @@ export function createWire() {
       credentials: init.credentials
     })
     const fate = fates.shift()
-    await hold
+    if (hold && count > hold.after) await hold.end
     if (fate === 'down') throw new TypeError('fetch failed')
     if (fate instanceof Response) return fate
     const response = await fetch(input, init)
@@ -71,10 +71,10 @@ export function createWire() {
     await response.text()
     throw new TypeError('fetch failed')
   }
-  /** Holds requests back until what it returns is called. */
-  function block(): () => void {
+  /** Holds requests back, but for the next few, until what it returns is called. */
+  function block({ passing = 0 } = {}): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
-    hold = promise
+    hold = { after: sent.length + passing, end: promise }
     return () => {
       hold = undefined
       resolve()
