@@ -60,13 +60,18 @@ const CLOSED = 2
 const MISSED_MS = 3000
 
 export interface FeedDeps {
-  http: Http
+  http: Pick<Http, 'streamUrl'>
   EventSource: EventStreamClass | undefined
   later: Later
 }
 
-/** Follows event streams of locks, and opens them again when they break off. */
-export function createFeed({ http, EventSource, later }: FeedDeps) {
+/**
+ * Follows event streams of locks, and opens them again when they break off. All who follow the same
+ * share one stream.
+ */
+export function createFeed(deps: FeedDeps) {
+  const streams = new Map<string, ReturnType<typeof openStream>>()
+
   /**
    * Follows the locks at a path until `signal` is aborted, or the returned function is called. All
    * other options go into the query.
@@ -77,117 +82,174 @@ export function createFeed({ http, EventSource, later }: FeedDeps) {
     listener: Listener,
     { signal, ...query }: Abortable = {}
   ): () => void {
-    if (!EventSource) throw new TypeError('Give createClient an EventSource')
-    let presentLocks = new Map<string, LockView>()
-    let source: EventStream | undefined
-    let isKnown = false
-    let isDown = false
-    let isStale = false
-    let isStopped = false
-    let failures = 0
-    /** Ends the wait for the next event, or for the next try. */
-    let cancel = () => {}
-    /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
-    let silenceMs = 0
-
-    /**
-     * Opens the stream again when it is silent for too long: the platform does not notice every
-     * lost connection.
-     */
-    function listen(): void {
-      cancel()
-      if (silenceMs) {
-        cancel = later(silenceMs, () => {
-          source!.close()
-          breakOff()
-          open()
-        })
-      }
-    }
-
-    function deliver(isWhole?: boolean): void {
-      isDown &&= isStale
-      failures = 0
-      listener.locks([...presentLocks.values()], isStale, isWhole)
-    }
-
-    function breakOff(): void {
-      if (isDown) return
-      isDown = true
-      listener.down?.()
-    }
-
-    function retry(): void {
-      breakOff()
-      cancel()
-      if (!isStopped) cancel = later(backoff(++failures), open)
-    }
-
-    async function open(): Promise<void> {
-      const url = await http.streamUrl(path, query as QueryValues).catch(() => undefined)
-      if (isStopped) return
-      if (!url) return retry()
-      const stream = (source = new EventSource!(url, { withCredentials: true }))
-      const on = (type: string, run: (data: any) => void) =>
-        stream.addEventListener(type, ({ data }) => {
-          if (!isStopped) {
-            listen()
-            run(data && JSON.parse(data))
-          }
-        })
-      isKnown = isStale = false
-      listen()
-      on('snapshot', ({ data }: { data: LockView[] }) => {
-        presentLocks = new Map(data.map((lock) => [keyOf(lock), lock]))
-        isKnown = true
-        deliver(true)
-      })
-      on('locked', (lock: LockView) => {
-        presentLocks.set(keyOf(lock), lock)
-        deliver()
-      })
-      on('released', (lock: LockView) => {
-        presentLocks.delete(keyOf(lock))
-        deliver()
-      })
-      on('heartbeat', ({ seconds }: { seconds: number }) => {
-        silenceMs = seconds * MISSED_MS || silenceMs
-        listen()
-        // The stream came back by itself and nothing has changed: no snapshot follows.
-        if (isDown && isKnown && !isStale) deliver()
-      })
-      on('saved', (data) => listener.saved?.(data))
-      on('requested', (data) => listener.requested?.(data))
-      on('present', (data) => listener.present?.(data))
-      on('stale', () => {
-        isStale = true
-        breakOff()
-      })
-      // A snapshot follows.
-      on('open', () => {
-        isStale = false
-      })
-      on('live', () => {
-        isStale = false
-      })
-      // Anything but 200 ends an EventSource for good.
-      on('error', () => (stream.readyState === CLOSED ? retry() : breakOff()))
-    }
+    if (!deps.EventSource) throw new TypeError('Give createClient an EventSource')
+    if (signal?.aborted) return () => {}
+    const key = path + JSON.stringify(query)
+    const stream =
+      streams.get(key) ?? openStream(deps, path, query as QueryValues, () => streams.delete(key))
+    streams.set(key, stream)
+    const leave = stream(listener)
 
     function stop(): void {
-      isStopped = true
       signal?.removeEventListener('abort', stop)
-      cancel()
-      source?.close()
+      leave()
     }
-
-    if (signal?.aborted) return stop
     signal?.addEventListener('abort', stop)
-    open()
     return stop
   }
 }
 
-function keyOf({ entityType, entityId, fieldName }: LockView): string {
+/** Tells one listener something, or all. */
+type Tell = (name: keyof Listener, ...news: unknown[]) => void
+
+/** A listener that throws does not keep the others from hearing. */
+function teller(listener: Listener, isIn: (tell: Tell) => boolean): Tell {
+  const tell: Tell = (name, ...news) =>
+    queueMicrotask(() => {
+      if (isIn(tell)) (listener[name] as ((...news: unknown[]) => void) | undefined)?.(...news)
+    })
+  return tell
+}
+
+/**
+ * Opens the stream at a path. It ends when the last listener leaves.
+ * @returns adds a listener. One that comes later is told at once what the others know
+ */
+function openStream(
+  { http, EventSource, later }: FeedDeps,
+  path: string,
+  query: QueryValues,
+  onEnd: () => void
+): (listener: Listener) => () => void {
+  const tells = new Set<Tell>()
+  let presentLocks = new Map<string, LockView>()
+  /** Who asks for a lock, and who looks on, since the last snapshot. */
+  const signs = new Map<string, Parameters<Tell>>()
+  let source: EventStream | undefined
+  /** Whether there was a snapshot, and one since the stream was opened last. */
+  let [wasKnown, isKnown] = [false, false]
+  let isDown = false
+  let isStale = false
+  let failures = 0
+  /** Ends the wait for the next event, or for the next try. */
+  let cancel = () => {}
+  /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
+  let silenceMs = 0
+
+  const tellAll: Tell = (...news) => {
+    for (const tell of tells) tell(...news)
+  }
+
+  /**
+   * Opens the stream again when it is silent for too long: the platform does not notice every lost
+   * connection.
+   */
+  function listen(): void {
+    cancel()
+    if (silenceMs) {
+      cancel = later(silenceMs, () => {
+        source!.close()
+        breakOff()
+        open()
+      })
+    }
+  }
+
+  function deliver(isWhole?: boolean, tell = tellAll): void {
+    tell('locks', [...presentLocks.values()], isStale, isWhole)
+  }
+
+  function change(isWhole?: boolean): void {
+    isDown &&= isStale
+    failures = 0
+    deliver(isWhole)
+  }
+
+  function breakOff(): void {
+    if (isDown) return
+    isDown = true
+    tellAll('down')
+  }
+
+  function retry(): void {
+    breakOff()
+    cancel()
+    if (tells.size) cancel = later(backoff(++failures), open)
+  }
+
+  async function open(): Promise<void> {
+    const url = await http.streamUrl(path, query).catch(() => undefined)
+    if (!tells.size) return
+    if (!url) return retry()
+    const stream = (source = new EventSource!(url, { withCredentials: true }))
+    const on = (type: string, run: (data: any) => void) =>
+      stream.addEventListener(type, ({ data }) => {
+        if (tells.size) {
+          listen()
+          run(data && JSON.parse(data))
+        }
+      })
+    isKnown = isStale = false
+    listen()
+    on('snapshot', ({ data }: { data: LockView[] }) => {
+      presentLocks = new Map(data.map((lock) => [keyOf(lock), lock]))
+      signs.clear()
+      wasKnown = isKnown = true
+      change(true)
+    })
+    on('locked', (lock: LockView) => {
+      presentLocks.set(keyOf(lock), lock)
+      change()
+    })
+    on('released', (lock: LockView) => {
+      presentLocks.delete(keyOf(lock))
+      change()
+    })
+    on('heartbeat', ({ seconds }: { seconds: number }) => {
+      silenceMs = seconds * MISSED_MS || silenceMs
+      listen()
+      // The stream came back by itself and nothing has changed: no snapshot follows.
+      if (isDown && isKnown && !isStale) change()
+    })
+    on('saved', (data) => tellAll('saved', data))
+    for (const name of ['requested', 'present'] as const) {
+      on(name, (sign: Petition | Presence) => {
+        const key = name + keyOf(sign) + sign.userData.uid
+        if (sign.until) signs.set(key, [name, sign])
+        else signs.delete(key)
+        tellAll(name, sign)
+      })
+    }
+    on('stale', () => {
+      isStale = true
+      breakOff()
+    })
+    // A snapshot follows.
+    for (const name of ['open', 'live']) {
+      on(name, () => {
+        isStale = false
+      })
+    }
+    // Anything but 200 ends an EventSource for good.
+    on('error', () => (stream.readyState === CLOSED ? retry() : breakOff()))
+  }
+
+  open()
+  return (listener) => {
+    const tell = teller(listener, (tell) => tells.has(tell))
+    tells.add(tell)
+    if (wasKnown) deliver(true, tell)
+    for (const sign of signs.values()) tell(...sign)
+    if (isDown) tell('down')
+    return () => {
+      if (!tells.delete(tell) || tells.size) return
+      cancel()
+      source?.close()
+      onEnd()
+    }
+  }
+}
+
+function keyOf({ entityType, entityId, fieldName }: Partial<LockView>): string {
   return `${entityType}/${entityId}/${fieldName}`
 }

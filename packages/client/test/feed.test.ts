@@ -187,6 +187,119 @@ t.test('a stream that falls silent without breaking off is opened anew', async (
   t.strictSame(waits(), [])
 })
 
+t.test('all who follow the same share one stream, and who comes later is told at once what the others know', async (t) => {
+  const { streams, url } = await streaming(t)
+  const { later } = createTime()
+  const subscribe = createFeed({ http: createHttp({ url }), EventSource, later })
+  /** What a listener was told, with its first argument. */
+  const follow = (options?: { signal?: AbortSignal; limit?: number }, onLocks = () => {}) => {
+    const told: unknown[][] = []
+    const note =
+      (name: string) =>
+      (...news: any[]) => {
+        told.push([name, ...news])
+      }
+    const stop = subscribe(
+      '/events',
+      {
+        locks(views, ...more) {
+          note('locks')(views.map(({ fieldName }) => fieldName).join(), ...more)
+          onLocks()
+        },
+        down: note('down'),
+        saved: note('saved'),
+        requested: ({ userData, until }) => note('requested')(userData.uid, until),
+        present: ({ userData, until }) => note('present')(userData.uid, until)
+      },
+      options
+    )
+    t.teardown(stop)
+    return { told: () => told.splice(0), stop }
+  }
+  const send = (event: string, data: object = {}) => streams.at(-1)!.response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  const of = (fieldName: string, { uid } = anna, until = 9) => ({ entityType: 'node', entityId: '42', fieldName, userData: { uid }, until })
+
+  const first = follow()
+  const second = follow()
+  await until(() => streams.length === 1)
+  send('snapshot', { data: [of('title')] })
+  send('present', of('', anna))
+  send('present', of('', ben))
+  send('present', of('', ben, 0))
+  send('requested', of('title', ben))
+  send('locked', of('lead'))
+  const all = [
+    ['locks', 'title', false, true],
+    ['present', '7', 9],
+    ['present', '8', 9],
+    ['present', '8', 0],
+    ['requested', '8', 9],
+    ['locks', 'title,lead', false, undefined]
+  ]
+  const heard = first.told()
+  await until(() => heard.push(...first.told()) === all.length)
+  t.strictSame([heard, second.told()], [all, all])
+  const late = follow()
+  t.strictSame(late.told(), [], 'not before it can stop')
+  await until(() => heard.push(...late.told()) === all.length + 3)
+  t.strictSame(
+    heard.splice(all.length),
+    [
+      ['locks', 'title,lead', false, true],
+      ['present', '7', 9],
+      ['requested', '8', 9]
+    ],
+    'what is over is not told'
+  )
+
+  t.test('one that throws, or stops, keeps nobody else from hearing', async (t) => {
+    const caught = Promise.withResolvers<void>()
+    process.once('uncaughtException', () => caught.resolve())
+    const bad = follow({}, () => {
+      throw new Error('a listener')
+    })
+    await caught.promise
+    bad.stop()
+    late.stop()
+    send('saved', { etag: '"x"' })
+    await until(() => heard.push(...first.told()) > all.length)
+    t.strictSame([heard.splice(all.length), second.told(), late.told()], [[['saved', { etag: '"x"' }]], [['saved', { etag: '"x"' }]], []])
+  })
+
+  t.test('while it is down, that is told after what was known', async (t) => {
+    send('stale')
+    await until(() => first.told().length)
+    const during = follow()
+    const heard: unknown[] = []
+    await until(() => heard.push(...during.told()) === 4)
+    t.strictSame([heard[0], heard[3]], [['locks', 'title,lead', true, true], ['down']])
+    during.stop()
+  })
+
+  t.test('the last who stops ends it, once', async (t) => {
+    const aborter = new AbortController()
+    follow({ signal: aborter.signal })
+    first.stop()
+    second.stop()
+    second.stop()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    t.equal(streams[0]!.response.destroyed, false)
+    aborter.abort()
+    const again = follow()
+    second.stop()
+    const shared = follow()
+    await until(() => streams[0]!.response.destroyed && streams.length === 2)
+    send('snapshot', { data: [] })
+    await until(() => again.told().length + shared.told().length === 2)
+    follow({ limit: 5 })
+    await until(() => streams.length === 3)
+    t.match(streams[2]!.response.req.url, '/events?limit=5', 'another query is another stream')
+    follow({ signal: AbortSignal.abort() })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    t.equal(streams.length, 3)
+  })
+})
+
 t.test('a stream that is refused after a silence is tried again later, not at once', async (t) => {
   const { streams, url } = await streaming(t)
   const { later, waits, pass } = createTime()
