@@ -50,6 +50,9 @@ const AGAIN_MS = 3000
  */
 const LEAVING_MS = 10_000
 
+/** What Drupal wants with each write under a session. */
+const CSRF = 'x-csrf-token'
+
 /**
  * After these somebody else may be signed in: nobody is, the caller may not, or another holds the
  * field.
@@ -97,9 +100,7 @@ export async function seat({ auth }: Settings, onChange: () => void): Promise<Se
 
   async function fetchWatched(...request: Parameters<typeof fetch>): Promise<Response> {
     if (here.other) throw new TypeError('Somebody else is signed in')
-    const answer = await fetchOnce(...request)
-    // A token is that of one session: after another login it is refused.
-    if (answer.status === 401 || answer.status === 403) csrf = undefined
+    const answer = await fetchInSession(...request)
     if (answer.status === 401) {
       here.reason = say('sessionEnded')
       onChange()
@@ -111,6 +112,24 @@ export async function seat({ auth }: Settings, onChange: () => void): Promise<Se
     }
     if (SUSPECT.has(answer.status) || (await isRefusal(answer))) check()
     return answer
+  }
+
+  /**
+   * Drupal refuses the token of an earlier session, and does nothing. After another login the
+   * request is sent again with the token of the new one.
+   */
+  async function fetchInSession(
+    url: Parameters<typeof fetch>[0],
+    init: RequestInit = {}
+  ): Promise<Response> {
+    const answer = await fetchOnce(url, init)
+    if (answer.status !== 401 && answer.status !== 403) return answer
+    csrf = undefined
+    if (answer.status === 401 || auth !== 'drupal') return answer
+    const fresh = await headers()
+    const { [CSRF]: token } = fresh
+    const isSame = token === undefined || token === new Headers(init.headers).get(CSRF)
+    return isSame ? answer : fetchOnce(url, { ...init, headers: { ...init.headers, ...fresh } })
   }
 
   async function identify(headers: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
@@ -226,5 +245,5 @@ async function csrfToken(): Promise<Record<string, string>> {
     answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain')
       ? await answer.text().catch(() => '')
       : ''
-  return token ? { 'x-csrf-token': token } : {}
+  return token ? { [CSRF]: token } : {}
 }
