@@ -30,16 +30,22 @@ export function useZone(timeZone: string | undefined): void {
   zone = timeZone
 }
 
+/** To make a format takes a hundred times as long as to use one. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatted(date: Date, options: Intl.DateTimeFormatOptions): string {
+  const locale = localeOfReader()
+  const key = JSON.stringify([locale, options])
+  let format = formats.get(key)
+  if (!format) formats.set(key, (format = new Intl.DateTimeFormat(locale, options)))
+  return format.format(date)
+}
+
 /** "14:02", or with the day when that is another. */
 export function at(seconds: number, now: number): string {
   const then = new Date(seconds * 1000)
-  const time = then.toLocaleTimeString(localeOfReader(), {
-    hour: '2-digit',
-    minute: '2-digit',
-    timeZone: zone
-  })
-  const dayOf = (date: Date) =>
-    date.toLocaleDateString(localeOfReader(), { day: 'numeric', month: 'short', timeZone: zone })
+  const time = formatted(then, { hour: '2-digit', minute: '2-digit', timeZone: zone })
+  const dayOf = (date: Date) => formatted(date, { day: 'numeric', month: 'short', timeZone: zone })
   return dayOf(then) === dayOf(new Date(now)) ? time : `${dayOf(then)}, ${time}`
 }
 
@@ -75,7 +81,7 @@ export function day(text: string): string {
   const date = new Date(text)
   return Number.isNaN(date.getTime())
     ? text
-    : date.toLocaleDateString(localeOfReader(), {
+    : formatted(date, {
         day: 'numeric',
         month: 'short',
         year: 'numeric',
