@@ -59,6 +59,9 @@ function open(t: Test) {
     onChange: () => {
       changes++
     },
+    onNews: () => {
+      changes++
+    },
     announce: (text) => {
       said.push(text)
     }

@@ -214,6 +214,7 @@ function open(
         }
       }),
       onChange: () => {},
+      onNews: () => {},
       announce: (text) => {
         said.push(text)
       },

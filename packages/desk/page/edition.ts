@@ -67,6 +67,8 @@ export interface SessionDeps {
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
   onChange: () => void
+  /** Told that others have done something that is to be seen. */
+  onNews: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
   /** Tells the reader something of a field, outside of the page. */
@@ -90,6 +92,7 @@ export function createSession(
     looksOf,
     loadJournal,
     onChange,
+    onNews,
     announce,
     notify
   }: SessionDeps,
@@ -205,7 +208,12 @@ export function createSession(
       announce(notice.text)
     }
   })
-  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, onChange })
+  const presence = createPresence({
+    locks: client.locks,
+    entity,
+    uid: user.uid,
+    onChange: onNews
+  })
   const isOwn = (lock: LockView) =>
     lock.entityType === entity().type && lock.entityId === entity().id
 
@@ -374,15 +382,16 @@ export function createSession(
         announceChanges(previous, locks)
         previous = board = locks
         closing.refresh()
-        petitions.board(locks.filter(isOwn))
+        const own = locks.filter(isOwn)
+        petitions.board(own)
         for (const field of fields) {
-          field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
+          field.board(own.find((lock) => lock.fieldName === field.shape.name))
         }
-        onChange()
+        onNews()
       },
       down() {
         isLive = false
-        onChange()
+        onNews()
       },
       requested: petitions.hear,
       present: presence.hear,

@@ -21,13 +21,15 @@ export interface ListDeps {
   client: Client
   model: Model
   onChange: () => void
+  /** Told that others have done something that is to be seen. */
+  onNews: () => void
   announce: (text: string) => void
 }
 
 export type EditionList = ReturnType<typeof createList>
 
 /** The list of editions: one page of a search, and who is at work in what it shows. */
-export function createList({ client, model, onChange, announce }: ListDeps) {
+export function createList({ client, model, onChange, onNews, announce }: ListDeps) {
   let query: Query
   let page: Page | undefined
   let total: number | null = null
@@ -40,7 +42,7 @@ export function createList({ client, model, onChange, announce }: ListDeps) {
   const live = createLive({
     watch: (listener) => client.editions.watch(pageSearch(), listener),
     reload,
-    onChange
+    onNews
   })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)

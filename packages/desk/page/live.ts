@@ -15,14 +15,14 @@ export interface LiveDeps {
   watch: (listener: Listener) => () => void
   /** Reads the rows again. */
   reload: () => void
-  onChange: () => void
+  onNews: () => void
 }
 
 /**
  * Who is at work in the rows of a list, and when to read them again. A page that nobody sees
  * follows nothing.
  */
-export function createLive({ watch, reload, onChange }: LiveDeps) {
+export function createLive({ watch, reload, onNews }: LiveDeps) {
   let locks: LockView[] = []
   let stop: (() => void) | undefined
   let isFollowed = false
@@ -54,7 +54,7 @@ export function createLive({ watch, reload, onChange }: LiveDeps) {
         // Rows have come or gone, or news may have been missed.
         if (isWhole && !isFirst) plan()
         if (isWhole) isFirst = false
-        onChange()
+        onNews()
       },
       saved: plan
     })

@@ -26,6 +26,7 @@ import { createDisk } from './disk.ts'
 import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
 import { isAtRisk } from './drafts.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
+import { createPace } from './pace.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, fetchOnce, seat, type Seat } from './seat.ts'
@@ -75,6 +76,7 @@ let samples: Samples
 let windows: Windows
 let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
+const pace = createPace(refresh)
 let pause: ReturnType<typeof setTimeout> | undefined
 
 /**
@@ -86,6 +88,7 @@ function refresh(): void {
   isPlanned = true
   queueMicrotask(() => {
     ;[isStale, isPlanned] = [false, false]
+    pace.note()
     background.settle()
     const element = document.activeElement
     const places = placesOf(element)
@@ -254,7 +257,13 @@ async function open(isFirst = false): Promise<void> {
     session = undefined
   }
   if (place.view === 'list') {
-    list ??= createList({ client, model: settings.model, onChange: refresh, announce })
+    list ??= createList({
+      client,
+      model: settings.model,
+      onChange: refresh,
+      onNews: pace.plan,
+      announce
+    })
     list.see(!document.hidden)
     list.show(place.query)
   } else {
@@ -290,6 +299,7 @@ async function open(isFirst = false): Promise<void> {
           looksOf,
           loadJournal: () => import('./journal-view.ts'),
           onChange: refresh,
+          onNews: pace.plan,
           announce,
           notify: notifier.tell
         },
