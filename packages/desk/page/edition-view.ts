@@ -81,13 +81,10 @@ function content(session: Session, context: EditionContext): TemplateResult {
   )
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
   const dirty = session.fields.filter(({ isDirty }) => isDirty)
-  const locksOf = (item: Item | undefined) => {
-    const id = String(item?.[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
-    const type = String(item?.['target_type'])
-    const locks = session.board.filter(
-      (lock) => partsOf(lock).id === id && lock.entityType === (model.lockTypes[type] ?? type)
-    )
-    return [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
+  const people = peopleByEntity(session.board)
+  const peopleAt = (item: Item) => {
+    const type = String(item['target_type'])
+    return [...(people.get(`${model.lockTypes[type] ?? type}/${idOf(item)}`)?.values() ?? [])]
   }
   const [first] = session.orders
   const own = entityOf(edition, model)
@@ -154,7 +151,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     }
     <div class="desk">
     <div class="columns">
-      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, onChange: session.onChange, ...session.acts(order) }))}</div>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, peopleAt, onChange: session.onChange, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
@@ -185,12 +182,16 @@ function content(session: Session, context: EditionContext): TemplateResult {
     </div>`
 
   function boardView({ isLive, board, labelOf }: Session): TemplateResult {
-    const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
+    const items = new Map(
+      model.fields.articles
+        .flatMap((name) => edition[name] ?? [])
+        .map((item) => [idOf(item), item] as const)
+    )
     const where = (lock: LockView) => {
       const { id, language } = partsOf(lock)
       const ofLanguage = language === undefined ? '' : ` (${language})`
       if (lock.entityType === own.type && id === own.id) return labelOf(lock.fieldName) + ofLanguage
-      return html`<bdi>${titleOf(items.find((item) => idOf(item) === id))}</bdi>: ${lock.fieldName}${ofLanguage}`
+      return html`<bdi>${titleOf(items.get(id))}</bdi>: ${lock.fieldName}${ofLanguage}`
     }
     return html`<section aria-labelledby="board">
       <h2 id="board" tabindex="-1">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
@@ -204,6 +205,17 @@ function content(session: Session, context: EditionContext): TemplateResult {
       ${windows.isElsewhere(session.id) ? html`<p class="quiet">${say('elsewhere')}</p>` : nothing}
       ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}</section>`
   }
+}
+
+/** Who has locks on each entity, each once. */
+function peopleByEntity(board: LockView[]): Map<string, Map<string, Somebody>> {
+  const people = new Map<string, Map<string, Somebody>>()
+  for (const lock of board) {
+    const { uid, name } = lock.userData
+    const key = `${lock.entityType}/${partsOf(lock).id}`
+    people.set(key, (people.get(key) ?? new Map()).set(uid, { uid, name }))
+  }
+  return people
 }
 
 /** Who looks on; of many the first ones. */

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { guard } from 'lit-html/directives/guard.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import type { LockView } from '../../client/src/client.ts'
 import { contentOfDrag, endDrag, startDrag } from './drag.ts'
 import type { Field } from './field.ts'
 import { tokensOf } from './fields.ts'
@@ -9,6 +9,7 @@ import type { Order } from './order.ts'
 import type { Item } from './settings.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, picture } from './ui.ts'
+import type { Somebody } from './words.ts'
 
 export interface OrderContext {
   titleOf: (item: Item | undefined) => string
@@ -22,7 +23,7 @@ export interface OrderContext {
   /** Where an article is in Drupal. */
   addressOf: (item: Item) => string | undefined
   /** Who is at work in an article. */
-  locksOf: (item: Item | undefined) => LockView[]
+  peopleAt: (item: Item) => Somebody[]
   /** Moves an article to an index. */
   move: (token: string, to: number) => void
   remove: (token: string) => void
@@ -50,7 +51,10 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
         ${repeat(
           rows,
           ([token]) => token,
-          ([token, item], index) => row(field, order, context, item, token, index, rows.length)
+          ([token, item], index) => {
+            const state = stateOf(field, order, context, item, token, index, rows.length)
+            return guard(Object.values(state), () => row(field, order, context, state))
+          }
         )}
       </ol>
       ${
@@ -69,6 +73,48 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
     </section>`
 }
 
+/** All that a row shows: while nothing of it changes, the row is not rendered again. */
+interface RowState {
+  token: string
+  index: number
+  length: number
+  title: string
+  address: string | undefined
+  isUnpublished: boolean
+  image: string | undefined
+  section: string | undefined
+  isLocked: boolean
+  /** The first digit of a new place, while one is being typed. */
+  digit: string | undefined
+  /** Who is at work in it, as JSON. */
+  people: string
+}
+
+function stateOf(
+  { holder }: Field,
+  order: Order,
+  context: OrderContext,
+  item: Item,
+  token: string,
+  index: number,
+  length: number
+): RowState {
+  const place = placed.get(order)
+  return {
+    token,
+    index,
+    length,
+    title: context.titleOf(item),
+    address: context.addressOf(item),
+    isUnpublished: context.isPublished(item) === false,
+    image: context.imageOf(item),
+    section: context.sectionOf(item),
+    isLocked: holder !== undefined,
+    digit: place?.token === token ? place.digit : undefined,
+    people: JSON.stringify(context.peopleAt(item))
+  }
+}
+
 /** Puts the focus into the search for articles. */
 export function goToFinder(): void {
   document.getElementById('find')?.focus()
@@ -77,26 +123,11 @@ export function goToFinder(): void {
 function row(
   field: Field,
   order: Order,
-  {
-    titleOf,
-    isPublished,
-    hasImages,
-    hasSections,
-    imageOf,
-    sectionOf,
-    addressOf,
-    locksOf,
-    ...context
-  }: OrderContext,
-  item: Item,
-  token: string,
-  index: number,
-  length: number
+  { hasImages, hasSections, ...context }: OrderContext,
+  state: RowState
 ): TemplateResult {
-  const title = titleOf(item)
-  const address = addressOf(item)
-  const isLocked = field.holder !== undefined
-  const locks = locksOf(item)
+  const { token, index, length, title, address, isLocked, digit } = state
+  const people = JSON.parse(state.people) as Somebody[]
   /** While something is pressed or dragged, the order may change without being shown. */
   function indexNow(): number {
     const now = [...tokensOf(order.items).keys()].indexOf(token)
@@ -127,7 +158,6 @@ function row(
     if (target) target.focus()
     else goToFinder()
   }
-  const isPlaced = placed.get(order)?.token === token
   async function askPlace(row: Element, digit = ''): Promise<void> {
     placed.set(order, { token, digit })
     context.onChange()
@@ -206,18 +236,18 @@ function row(
       @drop=${onDrop(field, context, indexNow, index === length - 1)}
       @dragend=${endDrag}>
       <span class="grip">${icon('grip-vertical')}</span>${
-        isPlaced
-          ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${placed.get(order)!.digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
+        digit !== undefined
+          ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
           : html`<button type="button" class="place" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('moveToPlace', { place: index + 1, title })} @click=${(
               event: Event
             ) => {
               if (!isLocked) askPlace((event.currentTarget as Element).closest('li')!)
             }}>${index + 1}</button>`
       }
-      ${hasImages ? picture(imageOf(item)) : nothing}
-      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span>
-      ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
-      <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span>
+      ${hasImages ? picture(state.image) : nothing}
+      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${state.section}</small>` : nothing}</span>
+      ${state.isUnpublished ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+      <span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${people.map(avatar)}`}</span>
       ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
         @click=${(event: Event) => {
           if (!isLocked) remove(listOf(event))
