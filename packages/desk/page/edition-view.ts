@@ -2,9 +2,10 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Finding, LockView, Named } from '../../client/src/client.ts'
 import { newAddress } from './address.ts'
 import { partsOf } from './board.ts'
+import { boardView } from './board-view.ts'
 import { fieldOf as closingFieldOf } from './closing.ts'
 import { closingButton, closingView } from './closing-view.ts'
-import { avatar, cover, icon, notice, statusPill, type View } from './ui.ts'
+import { cover, icon, notice, statusPill } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Notifier } from './notifier.ts'
@@ -14,13 +15,10 @@ import { finderView } from './finder-view.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
-import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
+import { entityOf, lockIdOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
 import { reasonOf, sentenceOf } from './reasons.ts'
-import { say, sayWith } from './texts.ts'
-import { day, duration, nameOf, since, type Somebody } from './words.ts'
-
-/** How many of those who look on are named. */
-const LOOKERS_SHOWN = 5
+import { say } from './texts.ts'
+import { day, duration, type Somebody } from './words.ts'
 
 export interface EditionContext {
   settings: Settings
@@ -84,11 +82,12 @@ function content(session: Session, context: EditionContext): TemplateResult {
   const people = peopleByEntity(session.board)
   const peopleAt = (item: Item) => {
     const type = String(item['target_type'])
-    return [...(people.get(`${model.lockTypes[type] ?? type}/${idOf(item)}`)?.values() ?? [])]
+    return [
+      ...(people.get(`${model.lockTypes[type] ?? type}/${lockIdOf(item, model)}`)?.values() ?? [])
+    ]
   }
   const [first] = session.orders
   const own = entityOf(edition, model)
-  const idOf = (item: Item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
 
   /**
    * Leads to what a finding is about: an article, a field, a draft, or the search where there are
@@ -114,7 +113,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     if (entityType !== own.type || entityId !== own.id) {
       const token = session.orders
         .flatMap((order) => [...tokensOf(order.items)])
-        .find(([, item]) => idOf(item) === entityId)?.[0]
+        .find(([, item]) => lockIdOf(item, model) === entityId)?.[0]
       return token === undefined ? null : of('token', token, ':is(a, button[data-to])')
     }
     if (draft?.userData.uid === uid) return of('draft', fieldName, 'button') ?? find('#kept')
@@ -154,7 +153,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
       <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, peopleAt, onChange: session.onChange, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
-        ${boardView(session)}
+        ${boardView(session, { model, uid, notifier, windows })}
         ${draftsView(session)}
       </aside>
       <form id="fields" novalidate aria-label=${say('edition')} @submit=${(event: Event) => {
@@ -180,31 +179,6 @@ function content(session: Session, context: EditionContext): TemplateResult {
       <button type="submit" form="fields" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
     </div>
     </div>`
-
-  function boardView({ isLive, board, labelOf }: Session): TemplateResult {
-    const items = new Map(
-      model.fields.articles
-        .flatMap((name) => edition[name] ?? [])
-        .map((item) => [idOf(item), item] as const)
-    )
-    const where = (lock: LockView) => {
-      const { id, language } = partsOf(lock)
-      const ofLanguage = language === undefined ? '' : ` (${language})`
-      if (lock.entityType === own.type && id === own.id) return labelOf(lock.fieldName) + ofLanguage
-      return html`<bdi>${titleOf(items.get(id))}</bdi>: ${lock.fieldName}${ofLanguage}`
-    }
-    return html`<section aria-labelledby="board">
-      <h2 id="board" tabindex="-1">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
-      ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
-      <ul class="board">${board.map(
-        (lock) => html`
-        <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock, Date.now())}</small></span></li>`
-      )}
-      </ul>
-      <p class="quiet lookers">${isLive ? lookersView(session.presence.besides(board)) : nothing}</p>
-      ${windows.isElsewhere(session.id) ? html`<p class="quiet">${say('elsewhere')}</p>` : nothing}
-      ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}</section>`
-  }
 }
 
 /** Who has locks on each entity, each once. */
@@ -216,14 +190,4 @@ function peopleByEntity(board: LockView[]): Map<string, Map<string, Somebody>> {
     people.set(key, (people.get(key) ?? new Map()).set(uid, { uid, name }))
   }
   return people
-}
-
-/** Who looks on; of many the first ones. */
-function lookersView(lookers: Somebody[]): View {
-  if (lookers.length === 0) return nothing
-  const names = lookers
-    .slice(0, LOOKERS_SHOWN)
-    .map((looker, index) => html`${index > 0 ? ', ' : ''}<bdi>${nameOf(looker)}</bdi>`)
-  const othersCount = lookers.length - names.length
-  return html`${sayWith('lookingOn', { names })}${othersCount > 0 ? say('andOtherLookers', { count: othersCount }) : nothing}`
 }

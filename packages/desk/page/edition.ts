@@ -25,7 +25,7 @@ import { displacementNotice, refusedNotice, restoredNotice, type Notice } from '
 import { hindranceOf } from './refusal.ts'
 import { createRestoration } from './restoration.ts'
 import type { Samples } from './samples.ts'
-import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { entityOf, lockIdOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
 import { reasonOf, wordsOfFinding } from './reasons.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
@@ -46,9 +46,6 @@ const SAVED_MS = 50
  * succeeds.
  */
 const TRIES = 10
-
-/** The key of a reference that has what locks name articles by. */
-const REFERENCE_KEYS = { id: 'target_id', uuid: 'target_uuid' } as const
 
 /** The codes of a save that is refused because somebody else has saved meanwhile. */
 const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
@@ -170,7 +167,7 @@ export function createSession(
     const isOfEdition = finding.entityType === own.type && finding.entityId === own.id
     const item = model.fields.articles
       .flatMap((name) => edition![name] ?? [])
-      .find((item) => String(item[REFERENCE_KEYS[model.lockIds]]) === finding.entityId)
+      .find((item) => lockIdOf(item, model) === finding.entityId)
     return wordsOfFinding(finding, {
       what: isOfEdition
         ? say('theEdition')

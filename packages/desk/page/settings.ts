@@ -78,6 +78,11 @@ export function isPublished(
   return typeof status === 'boolean' ? status : undefined
 }
 
+/** The id by which locks name what an item refers to. */
+export function lockIdOf(item: Item, { lockIds }: Model): string {
+  return String(item[lockIds === 'id' ? 'target_id' : 'target_uuid'])
+}
+
 /** What the locks of an edition are on. */
 export function entityOf(
   edition: Edition,
