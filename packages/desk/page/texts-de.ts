@@ -242,6 +242,8 @@ export const de: Texts = {
   live: 'live',
   connecting: 'verbindet',
   nobodyEdits: 'Niemand bearbeitet etwas.',
+  showMore: '{count} weitere zeigen',
+  showFewer: 'Weniger zeigen',
   lookingOn: 'Auch hier: {names}',
   andOtherLookers: { one: ' und {count} weitere Person', other: ' und {count} weitere' },
   notifyMe: 'Auch außerhalb dieses Tabs melden',

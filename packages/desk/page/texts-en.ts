@@ -234,6 +234,8 @@ export const en = {
   live: 'live',
   connecting: 'connecting',
   nobodyEdits: 'Nobody is editing.',
+  showMore: 'Show {count} more',
+  showFewer: 'Show fewer',
   lookingOn: 'Looking on: {names}',
   andOtherLookers: { one: ' and {count} other', other: ' and {count} others' },
   notifyMe: 'Notify me outside this tab',

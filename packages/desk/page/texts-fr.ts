@@ -238,6 +238,8 @@ export const fr: Texts = {
   live: 'en direct',
   connecting: 'connexion',
   nobodyEdits: 'Personne ne modifie rien.',
+  showMore: 'Afficher {count} de plus',
+  showFewer: 'Afficher moins',
   lookingOn: 'Également présents : {names}',
   andOtherLookers: { one: ' et {count} autre', other: ' et {count} autres' },
   notifyMe: 'Me prévenir aussi hors de cet onglet',
