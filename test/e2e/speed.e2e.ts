@@ -1,6 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { Page } from 'playwright-core'
-import { newsroom, openEdition, shows } from './harness.ts'
+import { CROWD, measure, startCrowd, type } from './crowd.ts'
+import { button, fieldOf, newsroom, openEdition, shows } from './harness.ts'
 
 /** Keeps when the first frame with the title's control is shown, in milliseconds from the start of the navigation. */
 const WATCH = `{
@@ -14,6 +16,12 @@ const WATCH = `{
 /** Far more than it takes, since CI's machines are slow and busy; what it took is told. */
 const EDITABLE_MS = 5000
 const MOVE_MS = 5000
+
+const KEY_MS = 5000
+
+/** CROWD=all measures for so long that the figures can be read. */
+const IS_LONG = process.env['CROWD'] === 'all'
+const KEYS = IS_LONG ? 330 : 30
 
 /** A connection of 150 ms and 1.6 Mbit/s, with nothing in the browser's cache. @returns what was asked for, and how many bytes came */
 async function slow(page: Page): Promise<{ asked: string[]; cached: string[]; bytes: number }> {
@@ -45,7 +53,7 @@ async function slow(page: Page): Promise<{ asked: string[]; cached: string[]; by
 }
 
 t.test('how fast the desk is', async (t) => {
-  const { seat, edition, url } = await newsroom(t)
+  const { seat, edition, client, url } = await newsroom(t)
 
   t.test('an edition is editable soon on a slow connection, by few requests', async (t) => {
     const id = await edition('Far away', [4, 2, 9, 11])
@@ -93,7 +101,7 @@ t.test('how fast the desk is', async (t) => {
     )
   })
 
-  t.test('a move among 300 articles is shown at once', async (t) => {
+  t.test('a move among 300 articles is shown at once, and a key while sixty editors type', async (t) => {
     const id = await edition(
       'Long',
       Array.from({ length: 316 }, (_, index) => 1 + (index % 100)).filter((article) => article % 20 !== 0)
@@ -115,5 +123,28 @@ t.test('how fast the desk is', async (t) => {
     })()`)) as number[]
     t.comment(`shown after ${times.map(Math.round).join(', ')} ms`)
     t.ok(times[3]! < MOVE_MS, `${Math.round(times[3]!)} ms`)
+
+    await fieldOf(anna, 'Title').focus()
+    await shows(anna.getByText('You are editing this'))
+    const loads = {
+      ...(IS_LONG && {
+        alone: await measure(anna, async () => (await type(anna, KEYS)).shown),
+        watching: await amongOthers(() => wait(30_000))
+      }),
+      typing: await amongOthers(() => type(anna, KEYS))
+    }
+    for (const [name, load] of Object.entries(loads)) t.comment(`${name}: ${JSON.stringify(load)}`)
+    t.ok(loads.typing.p95! < KEY_MS, `a key is shown after ${loads.typing.p95} ms while ${CROWD} others type`)
+
+    /** The page may have no time for anything while they type, not even to tell its load. */
+    function amongOthers(work: () => Promise<{ shown: Promise<unknown> } | void>) {
+      return measure(anna, async () => {
+        const end = await startCrowd(Array.from({ length: CROWD }, (_, index) => client(`typist-${index}`)))
+        await shows(button(anna, `Show ${CROWD + 1 - 10} more`))
+        const done = await work()
+        await end()
+        await done?.shown
+      })
+    }
   })
 })
