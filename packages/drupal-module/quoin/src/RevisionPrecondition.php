@@ -4,12 +4,9 @@ declare(strict_types=1);
 
 namespace Drupal\quoin;
 
-use Drupal\Core\Database\Connection;
-use Drupal\Core\Database\Query\SelectInterface;
 use Drupal\Core\Entity\ContentEntityInterface;
 use Drupal\Core\Entity\EntityInterface;
 use Drupal\Core\Entity\EntityTypeManagerInterface;
-use Drupal\Core\Entity\Sql\SqlEntityStorageInterface;
 use Drupal\jsonapi\Routing\Routes;
 use Symfony\Component\EventDispatcher\EventSubscriberInterface;
 use Symfony\Component\HttpFoundation\Request;
@@ -53,7 +50,7 @@ final class RevisionPrecondition implements EventSubscriberInterface {
   public function __construct(
     private readonly RequestStack $requests,
     private readonly EntityTypeManagerInterface $entityTypes,
-    private readonly Connection $database,
+    private readonly StoredRevisions $revisions,
     private readonly SavesInPlace $savesInPlace,
   ) {}
 
@@ -81,7 +78,7 @@ final class RevisionPrecondition implements EventSubscriberInterface {
       return;
     }
     $entity = $this->entityOf($request);
-    if (!$entity || !$this->hasRevisionTable($entity)) {
+    if (!$entity || !$this->revisions->has($entity)) {
       throw new BadRequestHttpException(self::HEADER . ' is for entities with revisions in a database.');
     }
     if ((int) $entity->getLoadedRevisionId() !== $revision_id) {
@@ -106,7 +103,7 @@ final class RevisionPrecondition implements EventSubscriberInterface {
       return;
     }
     $entity = $this->entityOf($request);
-    if ($this->presentRevision($entity, $entity->wasDefaultRevision()) !== $revision_id) {
+    if ($this->revisions->present($entity)[$entity->wasDefaultRevision() ? 'default' : 'latest'] !== $revision_id) {
       $event->setThrowable($this->failed($revision_id));
     }
   }
@@ -128,59 +125,12 @@ final class RevisionPrecondition implements EventSubscriberInterface {
       return;
     }
     $request->attributes->set(self::COMPARED, TRUE);
-    if ($this->lockedRevision($entity) !== $revision_id || (int) $entity->getLoadedRevisionId() !== $revision_id) {
+    if ($this->revisions->locked($entity)['latest'] !== $revision_id || (int) $entity->getLoadedRevisionId() !== $revision_id) {
       throw $this->failed($revision_id);
     }
     if ($this->savesInPlace->has($entity, $revision_id)) {
       throw new PreconditionFailedHttpException("Revision $revision_id was saved again since it was made.", NULL, self::SAVED_IN_PLACE);
     }
-  }
-
-  /**
-   * The id of the latest revision, which nobody changes until this save ends.
-   *
-   * MySQL reads an older snapshot within a transaction, but not where it locks
-   * what it reads; SQLite has one writer at a time.
-   */
-  private function lockedRevision(ContentEntityInterface $entity): int {
-    $default = (int) $this->defaultRevision($entity)->forUpdate()->execute()->fetchField();
-    $latest = $this->latestRevision($entity);
-    // Who saves a default revision locks its row of this table first, and then
-    // that of the base table: to wait for it here would be a deadlock.
-    if ($default !== (int) $entity->getLoadedRevisionId()) {
-      $latest->forUpdate();
-    }
-    return (int) $latest->execute()->fetchField();
-  }
-
-  /**
-   * The id of the default revision, or of the latest one, as it is now.
-   */
-  private function presentRevision(ContentEntityInterface $entity, bool $is_default): int {
-    $query = $is_default ? $this->defaultRevision($entity) : $this->latestRevision($entity);
-    return (int) $query->execute()->fetchField();
-  }
-
-  /**
-   * The query of the id of an entity's default revision.
-   */
-  private function defaultRevision(ContentEntityInterface $entity): SelectInterface {
-    $type = $entity->getEntityType();
-    return $this->database->select($type->getBaseTable(), 'b')
-      ->fields('b', [$type->getKey('revision')])
-      ->condition('b.' . $type->getKey('id'), $entity->id());
-  }
-
-  /**
-   * The query of the id of an entity's latest revision.
-   */
-  private function latestRevision(ContentEntityInterface $entity): SelectInterface {
-    $type = $entity->getEntityType();
-    return $this->database->select($type->getRevisionTable(), 'r')
-      ->fields('r', [$type->getKey('revision')])
-      ->condition('r.' . $type->getKey('id'), $entity->id())
-      ->orderBy('r.' . $type->getKey('revision'), 'DESC')
-      ->range(0, 1);
   }
 
   /**
@@ -203,14 +153,6 @@ final class RevisionPrecondition implements EventSubscriberInterface {
   private function entityOf(Request $request): ?ContentEntityInterface {
     $entity = $request->attributes->get('entity');
     return $entity instanceof ContentEntityInterface ? $entity : NULL;
-  }
-
-  /**
-   * Whether the revisions of an entity can be compared within a transaction.
-   */
-  private function hasRevisionTable(ContentEntityInterface $entity): bool {
-    return $entity->getEntityType()->isRevisionable()
-      && $this->entityTypes->getStorage($entity->getEntityTypeId()) instanceof SqlEntityStorageInterface;
   }
 
   /**

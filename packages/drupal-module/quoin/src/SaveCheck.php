@@ -89,6 +89,13 @@ final class SaveCheck {
   }
 
   /**
+   * Whether the form of this request is not going to save.
+   */
+  public function isSkipped(): bool {
+    return $this->isSkipped;
+  }
+
+  /**
    * The fields of others that a save would change.
    *
    * @return array<string, string|null>

@@ -24,6 +24,11 @@ final class SaveOver implements TrustedCallbackInterface {
    */
   private const NAME = 'quoin_save_over';
 
+  /**
+   * The name of the hidden field with the revision that a form shows.
+   */
+  private const REVISION = 'quoin_revision';
+
   public function __construct(
     private readonly Connection $connection,
     private readonly SaveCheck $check,
@@ -60,6 +65,9 @@ final class SaveOver implements TrustedCallbackInterface {
         '#description' => $this->t('Saves these fields although somebody else is editing them.'),
       ],
     ];
+    if ($object->getEntity()->getEntityType()->isRevisionable()) {
+      $form[self::REVISION] = ['#type' => 'hidden', '#default_value' => $object->getEntity()->getLoadedRevisionId()];
+    }
     $form['#entity_builders'][] = [self::class, 'noteChoice'];
     $form['#validate'][] = [self::class, 'requireVisibleRefusal'];
   }
@@ -74,6 +82,9 @@ final class SaveOver implements TrustedCallbackInterface {
     $is_partial = is_array($button['#limit_validation_errors'] ?? FALSE);
     $is_preview = in_array('::preview', $button['#submit'] ?? [], TRUE);
     \Drupal::service('quoin.save_check')->setForm($is_partial || $is_preview, (bool) $form_state->getValue(self::NAME));
+    if ($form_state->getValue(self::REVISION) !== NULL) {
+      \Drupal::service('quoin.overlapping_saves')->setForm($entity, (int) $form_state->getValue(self::REVISION));
+    }
   }
 
   /**
