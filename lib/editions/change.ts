@@ -53,8 +53,8 @@ interface Change {
 
 /**
  * Saves the fields of a body that differ. It does so within a turn.
- * @returns undefined where nothing differs, unless this is the latest version; and where the base is
- *   a remembered one that Drupal says is stale. Nothing was saved then
+ * @returns undefined where nothing differs, unless this is the latest version; and where Drupal says
+ *   that somebody else has saved, and the latest version may take the change. Nothing was saved then
  */
 export async function saveChange(
   context: EditionContext,
@@ -314,9 +314,14 @@ function announceChange(
   return text
 }
 
-/** Whether Drupal has refused a change because somebody has saved since its caller's last answer. */
-function isBaseStale(context: EditionContext, { base }: Change, result: WriteResult): boolean {
-  return base.isRemembered && 'refused' in result && isStaleAnswer(context, result.refused)
+/**
+ * Whether Drupal has refused a change because somebody else has saved, and the latest version may
+ * take it: since its caller's last answer, or at the same moment where no state was named.
+ */
+function isBaseStale(context: EditionContext, change: Change, result: WriteResult): boolean {
+  const { base, options } = change
+  const isRepeatable = base.isRemembered || (!base.isLatest && !isConditional(options))
+  return isRepeatable && 'refused' in result && isStaleAnswer(context, result.refused)
 }
 
 function isStaleAnswer({ changedAttribute }: EditionContext, refused: JsonapiAnswer): boolean {

@@ -11,6 +11,21 @@ const path = `/api/collection/${id}`
 const value = (text: unknown) => [{ value: text }]
 const title = (text: string) => ({ title: value(text) })
 
+/** How the module refuses a save whose entity somebody else has saved since it began. */
+const OVERLAPPED = {
+  status: 422,
+  headers: JSONAPI,
+  body: {
+    errors: [
+      {
+        status: '422',
+        detail:
+          'The content has either been modified by another user, or you have already submitted modifications. As a result, your changes cannot be saved.'
+      }
+    ]
+  }
+}
+
 /** A desk on a site with the module, whose clock stands still, and whose editor has saved twice. */
 async function openSaved(t: Test) {
   const { endpoint } = await startEngine(t, 'dynalite')
@@ -126,6 +141,28 @@ t.test('operations on the running order are applied again to what somebody saves
   t.match([reply.status, reply.body.data.title], [200, value('Theirs')])
   const named = patches().map(({ headers }) => headers['quoin-revision'])
   t.not(named.at(-1), named.at(-3), 'over the revision that is there then')
+})
+
+t.test('a save that names no state goes on over what somebody else saves at the same moment', async (t) => {
+  const { call, cms } = await openSaved(t)
+  const save = async (body: object, refusals: number) => {
+    const before = cms.asked.length
+    let left = refusals
+    cms.behave = ({ method }) => (method === 'PATCH' && left-- > 0 ? OVERLAPPED : undefined)
+    const { status, body: answer } = await call('POST', path, { body, as: 'editor2' })
+    const methods = cms.asked.slice(before).map(({ method }) => method)
+    return { status, answer, patches: methods.filter((method) => method === 'PATCH').length }
+  }
+  t.match(await save(title('Mine'), 1), { status: 200, patches: 2, answer: title('Mine') })
+  cms.site.settings.module = undefined
+  await call('GET', path, { as: 'editor' })
+  const { body: read } = await call('GET', path, { as: 'editor2' })
+  t.match(await save({ ...title('Third'), changed: read.changed }, 1), { status: 409, patches: 1 }, 'one that names it does not')
+  const again = await openSaved(t)
+  again.cms.behave = ({ method }) => (method === 'PATCH' ? OVERLAPPED : undefined)
+  const refused = await again.call('POST', path, { body: title('Mine'), as: 'editor2' })
+  t.match([refused.status, refused.body.message], [422, /modified by another user/], 'it is sent twice at most')
+  t.equal(again.patches().length, 4)
 })
 
 t.test('a save that makes no revision leaves none to name', async (t) => {
