@@ -13,6 +13,8 @@ export interface Form {
 /** What became of a form that was sent. */
 export interface Submitted {
   status: number
+  /** Where it leads: to the page of what was saved, or back to the form. */
+  location: string | undefined
   /** The texts of its messages, of errors above all. */
   messages: string
   html: string
@@ -43,7 +45,8 @@ export async function openBrowser({ url }: Pick<RunningSite<unknown>, 'url'>, us
       body: new URLSearchParams({ ...values, ...changes, [buttons[label] ?? 'op']: label })
     })
     const html = await response.text()
-    return { status: response.status, messages: messagesIn(html), html, form: formIn(html), ms: performance.now() - began }
+    const location = response.headers.get('location') ?? undefined
+    return { status: response.status, location, messages: messagesIn(html), html, form: formIn(html), ms: performance.now() - began }
   }
 
   return { open, submit, edit: async (path: string, changes: Record<string, string>) => submit(await open(path), changes) }

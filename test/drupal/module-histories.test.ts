@@ -1,10 +1,13 @@
-import t from 'tap'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
 import { MODULE_SECRET } from '../boards/fixtures.ts'
 import { seedOf } from '../fixtures/property.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
+import { databaseKind } from './database.ts'
 import { openBrowser, type Form } from './forms.ts'
 import { enableModule } from './module.ts'
-import { nodesJsonapiPath, startNodes, startNodesQuoin } from './nodes.ts'
+import { nodesJsonapiPath, startNodes, startNodesQuoin, type NodesSite } from './nodes.ts'
 import { core, quoin, signIn } from './quoin.ts'
 
 const HISTORIES = Number(process.env['MODULE_HISTORIES'] ?? 8)
@@ -26,7 +29,29 @@ interface Save {
   way: (typeof WAYS)[number]
   isOver: boolean
   changes: Partial<Values>
-  status: number
+  isSaved: boolean
+  /** What it was answered, where it was not saved. */
+  answer: string
+}
+
+/** The fields of a node as they are stored, in its original language. */
+const STORED = `SELECT d.title, b.field_banner_value AS field_banner, l.field_labels_value AS field_labels
+  FROM node_field_data d
+  LEFT JOIN node__field_banner b ON b.entity_id = d.nid AND b.langcode = d.langcode AND b.delta = 0
+  LEFT JOIN node__field_labels l ON l.entity_id = d.nid AND l.langcode = d.langcode AND l.delta = 0
+  WHERE d.default_langcode = 1 AND d.nid = `
+
+/**
+ * Reads what is stored. Drupal itself may show an earlier state: a request that began to load an entity before a save
+ * puts what it has loaded into the cache after it.
+ */
+function openDatabase(t: Test, { root, php }: NodesSite): (id: number) => Promise<Values> {
+  if (databaseKind !== 'sqlite') {
+    return async (id) => JSON.parse(await php(`return \\Drupal::database()->query("${STORED}${id}")->fetchAssoc();`)) as Values
+  }
+  const database = new DatabaseSync(join(root, 'sites/default/site.sqlite'), { readOnly: true })
+  t.teardown(() => database.close())
+  return async (id) => ({ ...database.prepare(STORED + id).get() }) as unknown as Values
 }
 
 /** Numbers that a seed decides (mulberry32). */
@@ -66,34 +91,39 @@ t.test(
     const { uuid } = (await core(site, sessions.admin.session, 'GET', `/node/${id}`)).body
     const resource = `${site.url}${nodesJsonapiPath}/node/issue/${uuid[0].value}`
 
-    async function read(): Promise<Values> {
-      const { body } = await core(site, sessions.admin.session, 'GET', `/node/${id}`)
-      const textOf = (field: Field) => String(body[field][0]?.value ?? '')
-      return { title: textOf('title'), field_banner: textOf('field_banner'), field_labels: textOf('field_labels') }
+    const read = openDatabase(t, site)
+
+    /** Makes a save, by whatever way. */
+    async function make(save: Save, stale: Form | undefined): Promise<void> {
+      const { status, text } = await send(save, stale)
+      save.isSaved = status === (save.way.endsWith('form') ? 303 : 200)
+      if (!save.isSaved) save.answer = `${status} ${text}`
     }
 
-    /** Makes a save, by whatever way. @returns its status */
-    async function make({ person, way, isOver, changes }: Save, stale: Form): Promise<number> {
+    async function send({ person, way, isOver, changes }: Save, stale: Form | undefined): Promise<{ status: number; text: string }> {
       const { session, browser } = sessions[person]
       const header: Record<string, string> = isOver ? { 'quoin-save-over': '1' } : {}
       const items = Object.fromEntries(Object.entries(changes).map(([field, text]) => [field, [{ value: text }]]))
+      const answered = ({ status, body }: { status: number; body: unknown }) => ({ status, text: JSON.stringify(body) })
       switch (way) {
         case 'form':
         case 'stale form': {
-          const form = way === 'form' ? await browser.open(`/node/${id}/edit`) : stale
+          const form = stale ?? (await browser.open(`/node/${id}/edit`))
           const texts = Object.fromEntries(Object.entries(changes).map(([field, text]) => [`${field}[0][value]`, text]))
-          return (await browser.submit(form, { ...texts, ...(isOver && { quoin_save_over: '1' }) })).status
+          const { status, location = '', messages } = await browser.submit(form, { ...texts, ...(isOver && { quoin_save_over: '1' }) })
+          return location.endsWith('/edit') ? { status: 422, text: 'back to the form' } : { status, text: messages }
         }
         case 'jsonapi': {
           const { field_labels: labels, ...others } = changes
           const attributes = { ...others, ...(labels !== undefined && { field_labels: [labels] }) }
           const body = JSON.stringify({ data: { type: 'node--issue', id: uuid[0].value, attributes } })
-          return (await fetch(resource, { method: 'PATCH', headers: { ...session, ...JSONAPI, ...header }, body })).status
+          const response = await fetch(resource, { method: 'PATCH', headers: { ...session, ...JSONAPI, ...header }, body })
+          return { status: response.status, text: await response.text() }
         }
         case 'rest':
-          return (await core(site, { ...session, ...header }, 'PATCH', `/node/${id}`, { type: [{ target_id: 'issue' }], ...items })).status
+          return answered(await core(site, { ...session, ...header }, 'PATCH', `/node/${id}`, { type: [{ target_id: 'issue' }], ...items }))
         case 'desk':
-          return (await quoin(service, { ...session, 'x-user-uid': uids[person] }, 'POST', `/api/collection/${id}`, items)).status
+          return answered(await quoin(service, { ...session, 'x-user-uid': uids[person] }, 'POST', `/api/collection/${id}`, items))
       }
     }
 
@@ -114,23 +144,14 @@ t.test(
 
     const seed = seedOf(37)
     const counts = { saved: 0, refused: 0, over: 0, failed: 0 }
+    let before = await read(id)
     for (let history = 0; history < HISTORIES; history++) {
       const below = numbersOf(seed + history)
       const isTrue = (percent: number) => below(100) < percent
       const holders: Partial<Record<Field, Person>> = {}
       const mistakes: string[] = []
       for (const field of FIELDS) await lock(field, undefined)
-      for (let round = 0; round < ROUNDS; round++) {
-        const stale = Object.fromEntries(
-          await Promise.all(PEOPLE.map(async (person) => [person, await sessions[person].browser.open(`/node/${id}/edit`)]))
-        ) as Record<Person, Form>
-        for (const field of FIELDS.filter(() => isTrue(60))) {
-          const person = isTrue(70) ? PEOPLE[below(PEOPLE.length)] : undefined
-          await lock(field, person)
-          if (person) holders[field] = person
-          else delete holders[field]
-        }
-        const before = await read()
+      for (let round = 0; round < ROUNDS && mistakes.length === 0; round++) {
         const saves = Array.from({ length: 1 + below(3) }, (_, index): Save => {
           const fields = FIELDS.filter(() => isTrue(50))
           return {
@@ -140,40 +161,60 @@ t.test(
             changes: Object.fromEntries(
               (fields.length > 0 ? fields : ['title']).map((field) => [field, `${history}.${round}.${index} ${field}`])
             ),
-            status: 0
+            isSaved: false,
+            answer: ''
           }
         })
-        // All at once: the locks stay as they are meanwhile.
-        await Promise.all(
-          saves.map(async (save) => {
-            save.status = await make(save, stale[save.person])
-          })
+        // Before the locks are what they will be at the save.
+        const stale = await Promise.all(
+          saves.map(({ person, way }) => (way === 'stale form' ? sessions[person].browser.open(`/node/${id}/edit`) : undefined))
         )
-        const after = await read()
-        const mayChange = ({ person, way, isOver }: Save, field: Field) =>
-          [undefined, person].includes(holders[field]) || (isOver && person === 'admin' && way !== 'desk')
-        for (const field of FIELDS.filter((field) => after[field] !== before[field])) {
-          const by = saves.filter(({ changes }) => changes[field] === after[field])
-          const isOwn = by.some((save) => mayChange(save, field))
-          if (!isOwn && holders[field]) mistakes.push(`${field} of ${holders[field]}: ${before[field]} became ${after[field]}`)
-          if (isOwn && holders[field] && by.every(({ person }) => person !== holders[field])) counts.over++
+        for (const field of FIELDS.filter(() => isTrue(60))) {
+          const person = isTrue(70) ? PEOPLE[below(PEOPLE.length)] : undefined
+          await lock(field, person)
+          if (person) holders[field] = person
+          else delete holders[field]
         }
-        for (const save of saves) {
-          const isSaved = [200, 303].includes(save.status) && save.status === (save.way.endsWith('form') ? 303 : 200)
-          const isFree = FIELDS.every((field) => save.changes[field] === undefined || mayChange(save, field))
-          if (isSaved) counts.saved++
-          else if (isFree) counts.failed++
-          else counts.refused++
-          if (isSaved && !isFree) mistakes.push(`saved over a lock: ${JSON.stringify(save)}`)
-          if (!isSaved && isFree && saves.length === 1 && save.way !== 'stale form') mistakes.push(`not saved: ${JSON.stringify(save)}`)
-        }
-        if (mistakes.length > 0) {
-          mistakes.push(JSON.stringify({ round, holders, saves }), await logged())
-          break
-        }
+        // All at once: the locks stay as they are meanwhile.
+        await Promise.all(saves.map((save, index) => make(save, stale[index])))
+        const after = await read(id)
+        mistakes.push(...mistakesIn({ holders, saves, before, after, counts }))
+        if (mistakes.length > 0) mistakes.push(JSON.stringify({ round, holders, saves, before, after }, null, 1), await logged())
+        before = after
       }
       t.strictSame(mistakes, [], `history ${history} of seed ${seed}`)
     }
     t.comment(`${HISTORIES} histories: ${JSON.stringify(counts)}`)
   }
 )
+
+interface Round {
+  holders: Partial<Record<Field, Person>>
+  saves: Save[]
+  before: Values
+  after: Values
+  counts: Record<'saved' | 'refused' | 'over' | 'failed', number>
+}
+
+/** What of a round must not be: a lock that was saved over, a save of a holder that is gone, a refusal without a reason. */
+function mistakesIn({ holders, saves, before, after, counts }: Round): string[] {
+  const mistakes: string[] = []
+  const mayChange = ({ person, way, isOver }: Save, field: Field) =>
+    [undefined, person].includes(holders[field]) || (isOver && person === 'admin' && way !== 'desk')
+  for (const field of FIELDS) {
+    const savers = saves.filter((save) => save.isSaved && save.changes[field] !== undefined)
+    const allowed = savers.filter((save) => mayChange(save, field))
+    const isAllowed =
+      allowed.some(({ changes }) => changes[field] === after[field]) || (allowed.length === 0 && after[field] === before[field])
+    if (isAllowed && holders[field] && allowed.some(({ person }) => person !== holders[field])) counts.over++
+    if (isAllowed) continue
+    mistakes.push(`${field} of ${holders[field] ?? 'nobody'}: ${before[field]} became ${after[field]}`)
+  }
+  for (const save of saves) {
+    const isFree = FIELDS.every((field) => save.changes[field] === undefined || mayChange(save, field))
+    counts[save.isSaved ? 'saved' : isFree ? 'failed' : 'refused']++
+    if (save.isSaved && !isFree) mistakes.push(`saved over a lock: ${JSON.stringify(save)}`)
+    if (!save.isSaved && isFree && saves.length === 1) mistakes.push(`not saved: ${JSON.stringify(save)}`)
+  }
+  return mistakes
+}
