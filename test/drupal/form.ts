@@ -11,8 +11,11 @@ import { startSite, type Site } from './site.ts'
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
-/** How long a page may take to show what it should, in milliseconds. */
-const PATIENCE_MS = 30_000
+/**
+ * How long a page may take to show what it should, in milliseconds. After a failure the form asks Quoin again within 30
+ * seconds (packages/client/src/later.ts).
+ */
+const PATIENCE_MS = 90_000
 
 /** The content model of form-site.php. */
 const MODEL = {
