@@ -35,6 +35,8 @@ export interface JsonapiRequest {
    * 412 where another one is the latest.
    */
   revision?: number | undefined
+  /** Of a PATCH: references to what is gone that its lists keep, for Quoin's module. */
+  keptReferences?: string | undefined
   /** Of a read: whether it has to begin now, rather than share one that is under way. */
   isFresh?: boolean
 }
@@ -306,10 +308,12 @@ async function send(
 }
 
 function messageOf(
-  { method, root, place, body, caller, language, revision, budget, saveToken }: OutgoingRequest,
+  request: OutgoingRequest,
   credentials: Record<string, string> | undefined,
   signal: Signal | undefined
 ): HttpRequest {
+  const { method, root, place, body, caller, language, revision, keptReferences } = request
+  const { budget, saveToken } = request
   return {
     method,
     path: root + place,
@@ -320,7 +324,8 @@ function messageOf(
       ...(saveToken !== undefined && { 'quoin-save': saveToken }),
       accept: JSONAPI,
       ...(body && { 'content-type': JSONAPI }),
-      ...(revision !== undefined && { 'quoin-revision': String(revision) })
+      ...(revision !== undefined && { 'quoin-revision': String(revision) }),
+      ...(keptReferences !== undefined && { 'quoin-keep-references': keptReferences })
     },
     ...(body && { body: JSON.stringify(body) }),
     take: method === 'GET' ? budget?.take : budget?.takeOutcome,

@@ -24,7 +24,7 @@ import type { WriteResult } from './send.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { etagOf, fieldsDigest, hasSameFields, referencesOf } from './translate/etag.ts'
 import { isOfDraft, isOfReused, isStale, refusal } from './translate/failures.ts'
-import { refuseGone } from './translate/gone.ts'
+import { keptReferences, refuseGone, withKept, type KeptReferences } from './translate/gone.ts'
 import type { LoadedEdition } from './translate/read.ts'
 import { complete, shapeOf, type Shape } from './translate/shape.ts'
 import type { EditionText } from './translate/texts.ts'
@@ -39,6 +39,9 @@ export interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
   outcomes?: Rearrangement['outcomes']
 }
 
+/** How long the header field may be that names kept references, in bytes, as the module reads it. */
+const KEPT_MAX = 4096
+
 /** A change that is decided and not sent yet. */
 interface Change {
   base: SaveBase
@@ -47,6 +50,8 @@ interface Change {
   /** The edition as it is, and the names of the fields. */
   proposed: ProposedChange
   shape: Shape
+  /** The references to what is gone that it keeps. */
+  kept: KeptReferences
   caller: Caller
   options: ChangeOptions
 }
@@ -65,7 +70,6 @@ export async function saveChange(
 ): Promise<EditionText | undefined> {
   const fields = write.difference(body, base.edition.resource, context.model)
   if (Object.keys(fields).length === 0) return readUnchanged(context, base, caller)
-  refuseGone(fields, base.edition.resource, context.model)
 
   const change = await proposeChange(context, base, fields, caller, options)
   const result = await recordSave({
@@ -119,13 +123,14 @@ async function proposeChange(
   caller: Caller,
   options: ChangeOptions
 ): Promise<Change> {
+  const kept = keepGone(context, fields, base.edition.resource)
   const shape = await shapeFor(context, fields, base.edition.resource, caller)
   const proposed: ProposedChange = {
     edition: editionJson(context.site, base.edition),
     fields: Object.keys(fields),
     uid: options.uid
   }
-  return { base, fields, proposed, shape, caller, options }
+  return { base, fields, proposed, shape, kept, caller, options }
 }
 
 /**
@@ -143,6 +148,21 @@ export async function shapeFor(
     caller
   )
   return complete(shapeOf(resource, model), typeShape)
+}
+
+/**
+ * The references to what is gone that a change keeps. Without Quoin's module Drupal would drop them.
+ * @throws {Failure} UNPROCESSABLE where they cannot be kept
+ */
+function keepGone(
+  { model, site: { cms } }: EditionContext,
+  fields: EditionJson,
+  current: Resource
+): KeptReferences {
+  const isKnown = cms.module?.version() !== undefined
+  const kept = isKnown ? keptReferences(fields, current, model) : {}
+  if (!isKnown || JSON.stringify(kept).length > KEPT_MAX) refuseGone(fields, current, model)
+  return kept
 }
 
 /** What the recorder is told of a change before it is sent. */
@@ -210,33 +230,37 @@ async function patch(
 /** Notes for a repeated request what this attempt is about to save. */
 async function noteIntent(
   { model }: EditionContext,
-  { base, options: { attempt, outcomes } }: Change,
+  { base, kept, options: { attempt, outcomes } }: Change,
   resource: Resource
 ): Promise<void> {
   await attempt?.intend({
     before: fieldsDigest(base.edition.resource, model),
-    after: referencesOf(resource),
+    after: referencesOf(withKept(resource, kept, base.edition.resource)),
     ...(outcomes && { outcomes })
   })
 }
 
 async function sendPatch(
   context: EditionContext,
-  { base, caller, options }: Change,
+  { base, kept, caller, options }: Change,
   resource: Resource
 ): Promise<WriteResult> {
   const current = base.edition.resource
   base.turn.confirm()
   options.attempt?.confirm()
-  const isGuarded = isConditional(options) || base.isRemembered
+  const hasKept = Object.keys(kept).length > 0
+  const isGuarded = isConditional(options) || base.isRemembered || hasKept
   const patched = isGuarded ? withChanged(context, resource, current) : resource
-  const { isDraft } = base
   const revision = isGuarded ? base.revision : undefined
-  const result = await sendEdition(context, patched, caller, current, { revision, isDraft })
+  const condition = {
+    isDraft: base.isDraft,
+    ...(hasKept && { keptReferences: JSON.stringify(kept) })
+  }
+  const result = await sendEdition(context, patched, caller, current, { ...condition, revision })
   const isReused = noteReuse(context, current, result)
   // `changed` alone guards the state then. One that was not read for this save is read first.
   const isRefused = isReused && 'refused' in result && !base.isRemembered
-  return isRefused ? sendEdition(context, patched, caller, current, { isDraft }) : result
+  return isRefused ? sendEdition(context, patched, caller, current, condition) : result
 }
 
 /**

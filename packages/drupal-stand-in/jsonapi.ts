@@ -225,7 +225,7 @@ function write(
     site.store.remove(entity)
     return { status: 204 }
   }
-  const result = update(site, viewer, entity, route.bundle, readBody(text))
+  const result = update(site, viewer, entity, route.bundle, readBody(text), headers)
   return {
     status: 200,
     body: entityDocument(site, request, route.entityType, result, {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import {
   createAccess,
   entityAccess,
@@ -8,7 +9,7 @@ import {
 import { denormalize, type RequestDocument } from './denormalize.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, type Field } from './model.ts'
-import { noteInPlace } from './module.ts'
+import { keepReferences, noteInPlace } from './module.ts'
 import { fieldItems } from './resource.ts'
 import type { Site } from './site.ts'
 import { defaultFields, type Entity, type Item } from './store.ts'
@@ -182,7 +183,8 @@ export function update(
   viewer: Viewer,
   before: Entity,
   bundle: string,
-  body: any
+  body: any,
+  headers: IncomingHttpHeaders
 ): Entity {
   const { entityType } = before
   const { idKey } = entityTypes[entityType]!
@@ -210,7 +212,10 @@ export function update(
     fields[field.name] = newItems
     changedFields.add(field.name)
   }
-  return saveValid(site, viewer, before, fields, changedFields, makesRevisions(site, before))
+  const after = { ...before, fields }
+  validate(site, viewer, after, before, changedFields)
+  const complete = keepReferences(site, before, after, changedFields, headers)
+  return save(site, viewer, before, complete, makesRevisions(site, before), changedFields)
 }
 
 /** Whether JSON:API saves a change as a new revision: unless the bundle has `new_revision` off. */

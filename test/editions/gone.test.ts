@@ -1,5 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
+import { JSONAPI, openHostile } from './hostile-cms.ts'
 import { failed, open, writes } from './site.ts'
 
 const path = '/api/collection/1'
@@ -102,6 +104,81 @@ t.test('a reference to what is gone is never dropped without a word', async (t) 
   ])
   t.strictSame([removed.status, idsOf(removed.body.data)], [200, [9, 2, 4]])
 })
+
+t.test('with the module a list keeps its references to what is gone', async (t) => {
+  const { call, stored } = await openModule(t, content())
+  const save = (ids: Array<number | null>) =>
+    call('POST', path, { as: 'editor', body: { field_articles: ids.map((id) => ({ target_id: id })) } })
+  const gone = { target_id: null }
+
+  const moved = await save([4, null, 9, null, 2])
+  t.strictSame([moved.status, idsOf(moved.body), await stored()], [200, [4, null, 9, null, 2], [4, GONE, 9, ALSO_GONE, 2]])
+  t.strictSame([(await save([null, null, 2])).status, await stored()], [200, [GONE, ALSO_GONE, 2]])
+  t.strictSame([(await save([null, 5, 2, null])).status, await stored()], [200, [GONE, 5, 2, ALSO_GONE]])
+  t.strictSame([(await save([null, 5, 2])).status, await stored()], [200, [GONE, 5, 2]], 'one at the start')
+  const { uuid } = newspaper().entities.find(({ type, id }) => type === 'node--article' && id === 9)!
+  const bare = { field_articles: [{ target_uuid: uuid }, { target_type: 'node' }, gone] }
+  t.equal((await call('POST', path, { as: 'editor', body: bare })).status, 200)
+  t.strictSame(await stored(), [9, GONE], 'an item without a target has no place')
+})
+
+t.test('with the module operations on the running order keep its references to what is gone', async (t) => {
+  const { call, cms, stored } = await openModule(t, content())
+  const save = (ids: Array<number | null>, more: object = {}) =>
+    call('POST', path, { as: 'editor', body: { ...more, field_articles: ids.map((id) => ({ target_id: id })) } })
+  const arrange = (operations: object[], headers: Record<string, string> = {}) =>
+    call('POST', `${path}/articles`, { as: 'editor', body: { operations }, headers })
+  const gone = { target_id: null }
+  t.equal((await save([null, 5, 2, null])).status, 200)
+  const key = { 'idempotency-key': 'a'.repeat(20) }
+  const operations = [{ op: 'move', article: { target_id: 2 }, before: gone }]
+  t.strictSame([(await arrange(operations, key)).status, await stored()], [200, [2, GONE, 5, ALSO_GONE]])
+  t.strictSame([(await arrange(operations, key)).status, await stored()], [200, [2, GONE, 5, ALSO_GONE]], 'once')
+  t.strictSame(
+    [(await arrange([{ op: 'remove', article: gone }])).status, await stored()],
+    [200, [2, 5, ALSO_GONE]],
+    'the neighbours tell which'
+  )
+  const many = await save([2, 5, null, null])
+  failed(t, 'one more', many, 422, 'UNPROCESSABLE', dangling(2, 3))
+  failed(t, 'a section too', await save([5, null], { field_section: [gone, { target_id: 1 }] }), 422, 'UNPROCESSABLE', /./)
+
+  // A target that is back, or gone only now: Drupal refuses what is not as the edition was shown.
+  cms.behave = ({ method }) => (method === 'PATCH' ? { status: 412, headers: JSONAPI, body: { errors: [{ status: '412' }] } } : undefined)
+  t.equal((await save([null, 5])).status, 502)
+  cms.behave = () => undefined
+  t.strictSame([(await save([null])).status, await stored()], [200, [ALSO_GONE]])
+})
+
+t.test('with the module the first of several references stays where none has its neighbours, and all may go', async (t) => {
+  const { call, stored } = await openModule(t, content())
+  const save = (ids: Array<number | null>) =>
+    call('POST', path, { as: 'editor', body: { field_articles: ids.map((id) => ({ target_id: id })) } })
+  t.strictSame([(await save([7, null, 8])).status, await stored()], [200, [7, GONE, 8]])
+  t.strictSame([(await save([8, 7])).status, await stored()], [200, [8, 7]])
+})
+
+t.test('with the module a list does not keep more references than a header field names', async (t) => {
+  const site = content()
+  const edition = site.entities.find(({ type, id }) => type.startsWith('publisher_container--') && id === 1)!
+  const many = Array.from({ length: 600 }, (_, index) => ({ target_id: GONE + index }))
+  edition.fields = { ...edition.fields, field_articles: many }
+  const { call } = await openModule(t, site)
+  const body = { field_articles: [{ target_id: 9 }, ...many.map(() => ({ target_id: null }))] }
+  failed(t, 'too many', await call('POST', path, { as: 'editor', body }), 422, 'UNPROCESSABLE', /is gone/)
+})
+
+/** A site with Quoin's module, of which Quoin has heard. */
+async function openModule(t: Test, site: ReturnType<typeof content>) {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const opened = await openHostile(t, { content: site, module: '0.1.0', env: { DYNAMODB_ENDPOINT: endpoint } })
+  await opened.call('GET', path, { as: 'editor' })
+  const { url } = opened.cms
+  const cookie = await session(url, 'editor')
+  /** The ids of its articles, as core REST shows them. */
+  const stored = async () => idsOf(await (await fetch(`${url}/publisher_container/1?_format=json`, { headers: { cookie } })).json())
+  return { ...opened, stored }
+}
 
 /** Core REST of the stand-in takes sessions alone. */
 async function session(url: string, user: string): Promise<string> {

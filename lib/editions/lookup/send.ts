@@ -22,6 +22,8 @@ export type SendResult = { saved: LoadedEdition } | { refused: JsonapiAnswer }
 export interface SendCondition {
   /** The revision that it may be saved over. */
   revision?: number | undefined
+  /** The references to what is gone that it keeps, as a header field. */
+  keptReferences?: string | undefined
   /** Whether it changes the latest revision, rather than the published one. */
   isDraft?: boolean
 }
@@ -111,9 +113,9 @@ async function attemptWrite(
   round: number
 ): Promise<SendResult> {
   const { resource, condition, caller, target } = write
-  const { revision } = condition
+  const { revision, keptReferences } = condition
   const body = { data: resource }
-  const answer = await context.cms.request({ ...target, body, caller, revision })
+  const answer = await context.cms.request({ ...target, body, caller, revision, keptReferences })
   if (answer.status < 400) return { saved: await editionAfter(context, write, answer) }
   const unknown = unknownProperties(answer)
   if (!unknown || round === DROP_ROUNDS) return { refused: answer }
