@@ -63,6 +63,14 @@ export const AuthEnvironment = inGroup('Who calls', {
     description: 'With AUTH=jwt: the claim with the name of the caller.',
     allowed: "the claim with the user's name"
   }),
+  AUTH_AGENT_CLAIM: setting(Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })), {
+    description:
+      'With AUTH=jwt: the claim that only tokens of [agents](who-calls.md#agents) have, and that names the agent.',
+    allowed:
+      'the claim with the name of an agent, such as act.sub (the member sub of the claim act), of printable ASCII without quotes, backslashes and spaces',
+    example: 'act.sub',
+    unset: 'Quoin does not tell an agent from the user that it works for'
+  }),
   AUTH_LOCK_CLAIM: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'With AUTH=jwt: the claim that says who may lock.',
     allowed: 'the claim that says who may lock (needed with AUTH_LOCK_VALUE)',
@@ -148,7 +156,8 @@ function readJwt(
     AUTH_ISSUER: issuer,
     AUTH_AUDIENCE: audience,
     AUTH_UID_CLAIM: uidClaim,
-    AUTH_NAME_CLAIM: nameClaim
+    AUTH_NAME_CLAIM: nameClaim,
+    AUTH_AGENT_CLAIM: agentClaim
   } = settings
   for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
     if (!settings[name]) problems.push(`${name} is missing: ${AuthEnvironment[name].allowed}`)
@@ -174,6 +183,7 @@ function readJwt(
         audience,
         uidClaim,
         nameClaim,
+        ...(agentClaim && { agentClaim }),
         ...(claim && value && { lock: { claim, value } })
       }
     : undefined

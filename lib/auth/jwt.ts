@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTPayload } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { agentUid, isAgent } from '../agents.ts'
+import { isObject } from '../drupal/document.ts'
 import { Failure, texts } from '../errors.ts'
 import { bearerToken, tokenMissing, tokenRefused } from './bearer.ts'
 import { identityOf, lineOf, type Check, type Identity } from './identity.ts'
@@ -18,6 +20,8 @@ export interface JwtOptions {
   uidClaim: string
   /** The claim that says what to call them. */
   nameClaim: string
+  /** The claim that names the agent which calls for a user, such as `act.sub`. */
+  agentClaim?: string
   /**
    * Who may lock: callers whose claim is this value, or a list or words with it. Everybody where
    * this is absent.
@@ -64,7 +68,7 @@ const FAULTS = [
  * latest.
  */
 export function jwtCheck(
-  { keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions,
+  { keys, issuer, audience, uidClaim, nameClaim, agentClaim, lock }: JwtOptions,
   time = systemTime
 ): Check {
   const remote = 'jwksUrl' in keys
@@ -120,14 +124,40 @@ export function jwtCheck(
 
   function identityIn(payload: JWTPayload): Identity {
     const uid = lineOf(payload[uidClaim])
-    if (uid === undefined) {
+    if (uid === undefined || isAgent(uid)) {
       throw tokenRefused(`The claim ${uidClaim} of the token does not say who calls`)
     }
+    const user = identityOf(uid, payload[nameClaim])
+    const agent = agentClaim === undefined ? undefined : claimAt(payload, agentClaim)
     return {
-      ...identityOf(uid, payload[nameClaim]),
+      ...(agent === undefined ? user : agentIdentity(agent, user)),
       ...(lock && { mayLock: holds(payload[lock.claim], lock.value) })
     }
   }
+}
+
+/**
+ * A claim; `act.sub` is the member `sub` of the claim `act` (RFC 8693 section 4.1).
+ * @returns undefined where there is no such claim, null where it lacks the member
+ */
+function claimAt(payload: JWTPayload, name: string): unknown {
+  const [claim, ...members] = name.split('.')
+  const value = payload[claim!]
+  if (value === undefined) return undefined
+  return members.reduce<unknown>(
+    (parent, member) => (isObject(parent) ? (parent[member] ?? null) : null),
+    value
+  )
+}
+
+/** An agent that works for a user, with a uid of its own. */
+function agentIdentity(claim: unknown, user: Identity): Identity {
+  const name = lineOf(claim)
+  const uid = name === undefined ? undefined : agentUid({ name, principal: user.uid })
+  if (uid === undefined) {
+    throw tokenRefused('The token names an agent that makes no uid of at most 255 characters')
+  }
+  return identityOf(uid, lineOf(`${name} (${user.name ?? user.uid})`) ?? name)
 }
 
 /**

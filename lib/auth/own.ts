@@ -1,3 +1,4 @@
+import { agentOf } from '../agents.ts'
 import { Failure, texts } from '../errors.ts'
 import type { User } from './identity.ts'
 
@@ -5,27 +6,41 @@ import type { User } from './identity.ts'
 interface UserData {
   uid?: string | number
   name?: string
+  agent?: unknown
+  principal?: unknown
 }
 
 /**
  * The `userData` of a request, with the caller's own uid and, where it is known, the caller's own
- * name in place of those sent. Without a caller (AUTH=none) it stays as it is; the schema then
- * demands the uid.
- * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
+ * name in place of those sent. Without a caller (AUTH=none) these stay as they are; the schema then
+ * demands the uid. Of an agent, and of nobody else, it says so: `agent` has its name, `principal`
+ * the uid of the user that it works for.
+ * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator; BAD_REQUEST
+ *   for a uid that begins as an agent's and is none
  */
 export function ownUserData<Data extends UserData>(
   user: User | undefined,
   userData: Data | undefined
 ): Data & { uid: string | number } {
-  if (!user) return userData as Data & { uid: string | number }
+  if (!user) return marked(userData as Data & { uid: string | number })
   if (userData?.uid !== undefined && String(userData.uid) !== user.uid) {
     throw notYours('body/userData/uid', user)
   }
-  return {
+  return marked({
     ...(userData as Data),
     ...(user.name !== undefined && { name: user.name }),
     uid: user.uid
-  }
+  })
+}
+
+/** With the marks of an agent, and without those that somebody else has sent. */
+function marked<Data extends UserData & { uid: string | number }>(userData: Data): Data {
+  const { agent: _, principal: __, ...others } = userData
+  const agent = agentOf(String(userData.uid))
+  return {
+    ...others,
+    ...(agent && { agent: agent.name, principal: agent.principal })
+  } as Data
 }
 
 /**
