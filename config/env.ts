@@ -171,6 +171,11 @@ const LocksEnvironment = inGroup('Locks and drafts', {
     allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000',
     dev: '120'
   }),
+  AGENT_LEASE_SECONDS: setting(Type.Integer({ default: 120, minimum: 10, maximum: 3600 }), {
+    description:
+      'How long the lock of [an agent](who-calls.md#agents) holds unless the agent renews it, whatever LOCK_LEASE_SECONDS is.',
+    allowed: 'seconds, an integer from 10 to 3600'
+  }),
   LOCK_FOREIGN_SECONDS: setting(
     Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }),
     {
@@ -297,6 +302,8 @@ export interface Config {
   locks: {
     /** How long a lock holds that is not renewed; 0: until it is released. */
     leaseSeconds: number
+    /** The same of an agent's lock. */
+    agentLeaseSeconds: number
     /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
     foreignSeconds: number
     /** How long the text of a displaced lock is kept. */
@@ -388,6 +395,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     environment: settings.ENVIRONMENT,
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
+      agentLeaseSeconds: settings.AGENT_LEASE_SECONDS,
       foreignSeconds: settings.LOCK_FOREIGN_SECONDS,
       draftDays: settings.DRAFT_DAYS,
       feed: readEvents(settings)

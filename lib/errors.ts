@@ -31,6 +31,7 @@ export const failures = {
   UNPROCESSABLE: { status: 422, name: 'UnprocessableEntityError' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, name: 'UnprocessableEntityError' },
   FIELD_LOCKED: { status: 423, name: 'ConditionalCheckFailedException' },
+  PRECONDITION_REQUIRED: { status: 428, name: 'PreconditionRequiredError' },
   TOO_MANY_REQUESTS: { status: 429, name: 'TooManyRequestsError' },
   HEADERS_TOO_LARGE: { status: 431, name: 'RequestHeaderFieldsTooLargeError' },
   INTERNAL: { status: 500, name: 'InternalServerError' },
@@ -96,11 +97,17 @@ export const texts = {
     'Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid. ' +
     'Where Drupal does not let you filter, an administrator can grant JSON:API filter access',
   lockChanged: 'The lock is not the one that was asked for',
+  lockStateRequired:
+    'An agent locks a field that nobody has locked (If-None-Match: *), or renews its lock by the version of that lock (If-Match)',
   lockTooLarge: (bytes: number, limit: number) =>
     `The lock would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
+  manyFields: (names: string[]) =>
+    `An agent locks ${names.length} fields at once at most, and has locked ${names.join(', ')}: release one of them first`,
   mediaType: (allowed: string[]) => `headers/content-type must be ${allowed.join(' or ')}`,
   narrowerLocks: 'ask for one field (fieldName), or leave the texts out (payload=0)',
   noSuch: (noun: string, id: string) => `There is no ${noun} ${id}`,
+  noTakeover:
+    'An agent takes over no lock: ask its holder for the field, or wait until it is unlocked',
   notInOrder: (operation: number, article: string) =>
     `operations/${operation} names ${article}, which is not in the running order. Nothing was changed.`,
   notReady: (reasons: string[]) =>
@@ -120,6 +127,8 @@ export const texts = {
     `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
   storeFailed: 'The lock store could not do what was asked',
   storeUnavailable: 'The lock store cannot be reached or is too slow; try again',
+  stateRequired:
+    'An agent changes an edition in the state that it has read: If-Match with its ETag is needed. Nothing was saved.',
   tokenExpired: 'The token has expired',
   tooManyStreams: (most: number) =>
     `You have ${most} event streams open here, the most allowed for one caller; close one, or poll`,

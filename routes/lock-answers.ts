@@ -66,6 +66,17 @@ export const lockAnswers = {
   held: failureAnswer('FIELD_LOCKED', 'Another user holds the field: see error.lock', texts.held, {
     lock: holder
   }),
+  ofAgent: failureAnswer(
+    'PRECONDITION_REQUIRED',
+    'An agent has to name the state of the lock',
+    texts.lockStateRequired
+  ),
+  manyFields: failureAnswer(
+    'TOO_MANY_REQUESTS',
+    'An agent has locked as many fields as it may; see Retry-After',
+    texts.manyFields(['title', 'field_key', 'field_articles'])
+  ),
+  noTakeover: failureAnswer('FORBIDDEN', 'An agent takes over no lock', texts.noTakeover),
   broken: failureAnswer(
     'STORE_FAILED',
     'The lock store refused the request or failed',

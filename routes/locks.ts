@@ -48,6 +48,9 @@ const {
   largeList,
   otherType,
   neitherType,
+  ofAgent,
+  manyFields,
+  noTakeover,
   broken,
   unavailable,
   unfinished
@@ -102,6 +105,8 @@ const acquireSchema = (fastify: FastifyInstance) => ({
     412: changed,
     413: largeItem,
     415: otherType,
+    428: ofAgent,
+    429: manyFields,
     500: broken,
     503: unavailable
   }
@@ -131,6 +136,7 @@ const overwriteSchema = (fastify: FastifyInstance) => ({
   response: {
     200: lockAnswer('The lock is yours'),
     400: wrong,
+    403: noTakeover,
     405: otherMethod,
     412: changed,
     413: largeItem,
@@ -204,6 +210,7 @@ const releaseSchema = {
     412: changed,
     413: largeBody,
     415: otherType,
+    428: ofAgent,
     500: broken,
     503: unfinished
   }
@@ -231,6 +238,7 @@ const beaconSchema = {
     412: changed,
     413: largeBody,
     415: neitherType,
+    428: ofAgent,
     500: broken,
     503: unfinished
   }

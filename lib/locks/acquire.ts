@@ -1,4 +1,6 @@
+import { isAgent } from '../agents.ts'
 import type { Item } from '../table/item.ts'
+import { admitAgent, nameField } from './agents.ts'
 import { announceChanges } from './announce.ts'
 import { momentNow, type LockContext } from './context.ts'
 import {
@@ -7,7 +9,8 @@ import {
   type ChangedOutcome,
   type HeldOutcome
 } from './outcome.ts'
-import { holderOf, isAmong, isExpired, isFree, ownerOf } from './record.ts'
+import { holderOf, isAmong, isExpired, isFree, ownerOf, recordKey } from './record.ts'
+import { release } from './release.ts'
 import type { Entity, LockRequest } from './schemas.ts'
 import { writeLock, type Judgement, type WriteConditions } from './write.ts'
 
@@ -21,7 +24,8 @@ export interface AcquireOptions extends WriteConditions {
  * who try at once exactly one succeeds. It takes more requests to replace another user's expired
  * lock with a text, or a lock that a clock ahead of this one has written.
  * @param conditions `ifMatch`: only if the lock is in one of these versions
- * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE
+ * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE; of an agent's request
+ *   PRECONDITION_REQUIRED, TOO_MANY_REQUESTS: see admitAgent
  */
 export async function acquire(
   context: LockContext,
@@ -43,7 +47,10 @@ export async function acquire(
   }
 
   await context.time.ready()
-  return announceChanges(context, entity, (changes) =>
+  const { fieldName } = request
+  const key = { env_entityType_entityId: recordKey(context.environment, entity), fieldName }
+  if (isAgent(uid)) await admitAgent(context, key, uid, { alone, ifMatch })
+  const result = await announceChanges(context, entity, (changes) =>
     writeLock(context, entity, request, {
       ...conditions,
       changes,
@@ -51,4 +58,13 @@ export async function acquire(
       judge
     })
   )
+  if (isAgent(uid) && result.outcome === 'acquired') {
+    await nameField(context, key, uid).catch(async (error) => {
+      // A lock that cannot be released now ends by itself.
+      const own = { fieldName, uid }
+      await release(context, entity, own, { ifMatch: [result.version] }).catch(() => {})
+      throw error
+    })
+  }
+  return result
 }

@@ -19,6 +19,8 @@ export interface LockContext {
   memory: AnswerMemory
   /** How long a lock holds that is not renewed; 0: until it is released. */
   leaseSeconds: number
+  /** The same of an agent's lock, also where the others hold until they are released. */
+  agentLeaseSeconds: number
   /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
   foreignSeconds: number
   /** How long the text of a displaced lock is kept. */

@@ -17,12 +17,12 @@ export function versionTag(version: string): string {
 }
 
 /**
- * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1). Text
+ * The versions that a header field names, If-Match by default. A weak tag matches nothing (RFC 9110 section 13.1.1). Text
  * that is not an entity tag matches nothing either.
  * @throws {Failure} BAD_REQUEST for more tags than are compared
  */
-export function versionsIn(ifMatch: string): Versions {
-  const tags = tagsIn(ifMatch)
+export function versionsIn(value: string, header = 'if-match'): Versions {
+  const tags = tagsIn(value)
   if (tags === '*') return '*'
   const versions = tags
     .map((tag) => /^"([^"]+)"$/.exec(tag)?.[1])
@@ -30,7 +30,7 @@ export function versionsIn(ifMatch: string): Versions {
   if (versions.length > MOST_TAGS) {
     throw new Failure(
       'BAD_REQUEST',
-      `headers/if-match names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`
+      `headers/${header} names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`
     )
   }
   // A condition compares with something; no version is called so.

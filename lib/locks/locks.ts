@@ -16,7 +16,7 @@ import { listLocks, readForFeed, viewLocks } from './list.ts'
 import { overwrite } from './overwrite.ts'
 import { filePetition, withdrawPetitions } from './petitions.ts'
 import { enterPresence, leavePresence } from './presence.ts'
-import { isExpired, recordItem } from './record.ts'
+import { isExpired, recordItem, type LockOwner } from './record.ts'
 import { release, type ReleaseOptions } from './release.ts'
 import type {
   DraftsQuery,
@@ -49,6 +49,8 @@ export interface LocksDeps {
   memory?: AnswerMemory
   /** How long a lock holds that is not renewed; 0: until it is released. */
   leaseSeconds?: number
+  /** The same of an agent's lock. */
+  agentLeaseSeconds?: number
   /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
   foreignSeconds?: number
   /** How long the text of a displaced lock is kept. */
@@ -86,8 +88,8 @@ export function createLocks(deps: LocksDeps) {
     counts: counts as Readonly<LockCounts>,
     list: (entity: Entity, query?: ListQuery) => listLocks(context, entity, query),
     view: (entities: Entity[]) => viewLocks(context, entities),
-    checks: (entity: Entity, fieldNames: string[], uid: string | undefined) =>
-      lockChecks(context, entity, fieldNames, uid),
+    checks: (entity: Entity, fieldNames: string[], owner: LockOwner) =>
+      lockChecks(context, entity, fieldNames, owner),
     probe: (abortSignal: AbortSignal) => probe(context, abortSignal),
     drafts: {
       list: (entity: Entity, query?: DraftsQuery) => listDrafts(context, entity, query),
@@ -119,6 +121,7 @@ export function createLockContext({
   environment,
   memory = createAnswerMemory(),
   leaseSeconds = 0,
+  agentLeaseSeconds = 120,
   foreignSeconds = 86_400,
   draftDays = 30,
   feed = {},
@@ -132,6 +135,7 @@ export function createLockContext({
     environment,
     memory,
     leaseSeconds,
+    agentLeaseSeconds,
     foreignSeconds,
     draftDays,
     time,

@@ -1,4 +1,6 @@
+import { isAgent } from '../agents.ts'
 import type { Item } from '../table/item.ts'
+import { refuseTakeover } from './agents.ts'
 import { announceChanges } from './announce.ts'
 import { momentNow, type LockContext } from './context.ts'
 import {
@@ -14,7 +16,7 @@ import { writeLock, type Judgement, type WriteConditions } from './write.ts'
 /**
  * Locks a field for a user, whoever holds it.
  * @param conditions `ifMatch`: only if the lock is in one of these versions, expired or not
- * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE
+ * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE; FORBIDDEN for an agent
  */
 export async function overwrite(
   context: LockContext,
@@ -24,6 +26,7 @@ export async function overwrite(
 ): Promise<AcquiredOutcome | ChangedOutcome> {
   const uid = String(request.userData.uid)
   const { ifMatch } = conditions
+  if (isAgent(uid)) refuseTakeover()
   const notes = context.takeoverNotes?.concerns(entity.type) ? context.takeoverNotes : undefined
   // Only a record that fails the condition shows whose lock it was.
   const isQuick = notes ? isFree : isWithoutTextOfOthers

@@ -1,8 +1,19 @@
+import { isAgent } from '../agents.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Item } from '../table/item.ts'
+import { pause } from './contention.ts'
 import { momentNow, secondsNow, type LockContext } from './context.ts'
-import { isExpired, isTombstone, ownerOf, recordKey, type Moment } from './record.ts'
-import type { Entity, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
+import {
+  holderOf,
+  isExpired,
+  isTombstone,
+  ownerOf,
+  recordKey,
+  versionOf,
+  type Moment
+} from './record.ts'
+import { release } from './release.ts'
+import type { Entity, Holder, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
 import { changeSigns } from './sign-changes.ts'
 import { PETITIONS, refuseBeyond, signsIn, type StoredPetition } from './signs.ts'
 
@@ -12,6 +23,9 @@ export const PETITION_SECONDS = 60
 /** Most users who may petition for one field, and for all fields of one entity, at once. */
 export const PETITIONS_OF_FIELD = 5
 export const PETITIONS_OF_ENTITY = 20
+
+/** How often the lock of an agent that renews it meanwhile is released for a person. */
+const RELEASES_MAX = 3
 
 /** The petition stands, until a Unix time in seconds. */
 export interface PetitionedOutcome {
@@ -25,7 +39,8 @@ export interface UnheldOutcome {
 
 /**
  * Petitions for a field that another user holds: asks the holder for it. A petition takes nothing
- * from the holder, and ends by itself. Made again, it goes on.
+ * from the holder, and ends by itself. Made again, it goes on. An agent that is asked by a person
+ * gives the field back at once; its text is kept as a draft.
  * @throws {Failure} TOO_MANY_REQUESTS where as many users as may petition already;
  * STORE_UNAVAILABLE, STORE_FAILED
  */
@@ -37,7 +52,7 @@ export async function filePetition(
   const [uid, name] = [String(userData.uid), userData.name]
   await context.time.ready()
   try {
-    if (!(await isHeldByOther(context, entity, fieldName, uid))) return { outcome: 'unheld' }
+    if (!(await askedOf(context, entity, fieldName, { uid, name }))) return { outcome: 'unheld' }
     const until = secondsNow(context) + PETITION_SECONDS
     const petition = { fieldName, uid, ...(name !== undefined && { name }), until }
     await changeSigns(context, context.petitions, entity, (present) =>
@@ -49,17 +64,55 @@ export async function filePetition(
   }
 }
 
-/** Whether somebody else than a user holds a field. */
-async function isHeldByOther(
+/** The lock of a field that somebody else than a user holds. */
+async function lockOfOther(
   context: LockContext,
   entity: Entity,
   fieldName: string,
   uid: string
-): Promise<boolean> {
+): Promise<Item | undefined> {
   const key = { env_entityType_entityId: recordKey(context.environment, entity), fieldName }
   const lock = await context.table.get(key)
-  if (!lock || isTombstone(lock) || isExpired(lock, momentNow(context))) return false
-  return ownerOf(lock) !== uid
+  if (!lock || isTombstone(lock) || isExpired(lock, momentNow(context))) return undefined
+  return ownerOf(lock) === uid ? undefined : lock
+}
+
+/**
+ * The lock that its holder is asked for. An agent's that a person asks for is released first; it
+ * may have been renewed meanwhile, or be somebody else's by then.
+ */
+async function askedOf(
+  context: LockContext,
+  entity: Entity,
+  fieldName: string,
+  by: { uid: string; name: string | undefined }
+): Promise<Item | undefined> {
+  let lock = await lockOfOther(context, entity, fieldName, by.uid)
+  for (let count = 1; count <= RELEASES_MAX && isHandedOver(lock, by.uid); count++) {
+    const conditions = { ifMatch: [versionOf(lock)!], by }
+    const { outcome } = await release(context, entity, { fieldName }, conditions)
+    if (outcome === 'released') await noteHandover(context, entity, holderOf(lock), by)
+    else await pause(context, count)
+    lock = await lockOfOther(context, entity, fieldName, by.uid)
+  }
+  return lock
+}
+
+/** Notes what a person has been given as a takeover, which it is to the agent. */
+async function noteHandover(
+  { takeoverNotes }: LockContext,
+  entity: Entity,
+  { fieldName, userData: from }: Holder,
+  { uid, name }: { uid: string; name: string | undefined }
+): Promise<void> {
+  if (!takeoverNotes?.concerns(entity.type)) return
+  const by = { uid, ...(name !== undefined && { name }) }
+  await takeoverNotes.note(entity, { fieldName, from, by })
+}
+
+/** Whether a lock is an agent's, and a person asks for it. */
+function isHandedOver(lock: Item | undefined, uid: string): lock is Item {
+  return versionOf(lock) !== undefined && isAgent(ownerOf(lock!)) && !isAgent(uid)
 }
 
 /** The petitions of an entity with one more, or with a new end of the same one. */

@@ -1,3 +1,4 @@
+import { isAgent } from '../agents.ts'
 import { Failure, texts } from '../errors.ts'
 import { forEach } from '../for-each.ts'
 import { createDeadline, type InTime } from '../table/bounds.ts'
@@ -5,6 +6,7 @@ import { isNothing } from '../table/expression.ts'
 import { FENCE_SECONDS } from '../table/fence.ts'
 import { keyName, type Item, type Key } from '../table/item.ts'
 import { wasRefused } from '../table/table.ts'
+import { admitRelease } from './agents.ts'
 import { announceChanges, type FieldChanges } from './announce.ts'
 import { hasReplaced, isOlder, isSameRecord } from './attempt.ts'
 import { ATTEMPTS, pause, tooFast, unknownOutcome } from './contention.ts'
@@ -60,7 +62,8 @@ interface FieldRelease {
  * Lets go of a field, whoever holds it; of a field if the user holds it; or of all the user's
  * fields of the entity. What is not there, or has become another's, is left alone, and so is an
  * expired lock with a text unless its version is named.
- * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that
+ * @throws {Failure} BAD_REQUEST without a field and a user; PRECONDITION_REQUIRED of an agent's
+ * request: see admitRelease; with `details.failed`, the fields that
  * are still locked, when only some could be deleted in time
  */
 export async function release(
@@ -69,6 +72,7 @@ export async function release(
   { fieldName, uid }: ReleaseQuery,
   { ifMatch, by }: ReleaseOptions = {}
 ): Promise<ReleaseOutcome> {
+  if (isAgent(by?.uid ?? uid)) admitRelease(fieldName, ifMatch)
   await context.time.ready()
   return announceChanges(context, entity, async (changes) => {
     const key = recordKey(context.environment, entity)

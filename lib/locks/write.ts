@@ -1,3 +1,4 @@
+import { isAgent } from '../agents.ts'
 import type { Failure } from '../errors.ts'
 import { CALLER_GONE, type PendingAnswer } from '../http/calls.ts'
 import { isNothing, type Condition } from '../table/expression.ts'
@@ -125,7 +126,10 @@ function newRecord(
   entity: Entity,
   request: LockRequest
 ): NewRecord & { expiresAt?: number } {
-  const { environment, leaseSeconds, time } = context
+  const { environment, time } = context
+  const leaseSeconds = isAgent(request.userData.uid)
+    ? context.agentLeaseSeconds
+    : context.leaseSeconds
   const record = recordOf(recordKey(environment, entity), request, secondsNow(context))
   if (leaseSeconds === 0) return record
   const expiresAt = Math.ceil(time.now() / 1000) + leaseSeconds

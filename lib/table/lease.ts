@@ -43,6 +43,9 @@ export interface RecordContext extends Omit<RecordDeps, 'client' | 'table'> {
   watchedLeases: LRUCache<string, { state: string; since: number }>
 }
 
+/** What the writes of records need. */
+type RecordWriter = Pick<RecordContext, 'table' | 'time' | 'nextVersion'>
+
 export function createRecordContext({
   client,
   table,
@@ -79,7 +82,7 @@ export interface LeasedRecord {
 
 /** The record of a kind for an id. */
 export function leasedRecord(
-  { environment }: RecordContext,
+  { environment }: Pick<RecordContext, 'environment'>,
   { name, keptSeconds }: LeasedKind,
   id: string
 ): LeasedRecord {
@@ -107,7 +110,7 @@ type Members = Record<string, StoredValue>
  * A record as it is written. Without a lease, `leaseMs` 0, the next instance may have it at once.
  */
 export function leasedItem(
-  { time }: RecordContext,
+  { time }: Pick<RecordContext, 'time'>,
   { key, keptSeconds }: LeasedRecord,
   version: string,
   members: Members,
@@ -127,7 +130,7 @@ export function leasedItem(
  * @returns the new version, or the record in the way; none if that was just removed
  */
 export async function createLeased(
-  context: RecordContext,
+  context: RecordWriter,
   record: LeasedRecord,
   members: Members,
   leaseMs: number
@@ -142,7 +145,7 @@ export async function createLeased(
  * @returns the new version; undefined where another instance has replaced the record
  */
 export async function replaceLeased(
-  context: RecordContext,
+  context: RecordWriter,
   record: LeasedRecord,
   replaced: unknown,
   members: Members,

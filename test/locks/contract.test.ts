@@ -261,10 +261,10 @@ t.test('the OpenAPI has each operation with a summary, every status it answers, 
   for (const name of ['Done', 'Holder', 'Listed', 'LockFailure', 'LockList', 'LockRecord']) t.ok(components.schemas[name], name)
   t.strictSame(Object.keys(operations).sort(), ['delete', 'get', 'post', 'put'])
   const statuses = {
-    post: ['200', '400', '405', '412', '413', '415', '421', '423', '500', '503'],
-    put: ['200', '400', '405', '412', '413', '415', '421', '500', '503'],
+    post: ['200', '400', '405', '412', '413', '415', '421', '423', '428', '429', '500', '503'],
+    put: ['200', '400', '403', '405', '412', '413', '415', '421', '500', '503'],
     get: ['200', '304', '400', '405', '413', '421', '500', '503'],
-    delete: ['200', '400', '405', '412', '413', '415', '421', '500', '503']
+    delete: ['200', '400', '405', '412', '413', '415', '421', '428', '500', '503']
   }
   for (const [method, expected] of Object.entries(statuses)) {
     const { summary, tags, responses, requestBody } = operations[method]
