@@ -13,7 +13,7 @@ import {
 import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
-import { authorOf } from './author-of.ts'
+import { authorOf, changerOf } from './author-of.ts'
 import { notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
@@ -87,6 +87,7 @@ const closeSchema = {
     415,
     422,
     423,
+    428,
     ...ALWAYS
   )
 }
@@ -94,11 +95,12 @@ const closeSchema = {
 const close: Handler<typeof closeSchema> = async function (request, reply) {
   const {
     params: { id },
-    caller,
-    headers: { 'if-match': ifMatch }
+    caller
   } = request
+  const { ifMatch, lockVersions } = changerOf(request)
   const { json, etag, isShared, since } = await repeatable(request, reply, {
-    save: (attempt) => this.closing.close(id, caller, editorOf(request), { ifMatch, attempt }),
+    save: (attempt) =>
+      this.closing.close(id, caller, editorOf(request), { ifMatch, lockVersions, attempt }),
     replay: async ({ uuid }) => ({
       ...(await this.editions.replay(uuid, caller)),
       isShared: true,

@@ -16,7 +16,7 @@ import {
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
-import { authorOf } from './author-of.ts'
+import { authorOf, changerOf } from './author-of.ts'
 import { locationOf, notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
@@ -127,6 +127,7 @@ const updateSchema = {
     415,
     422,
     423,
+    428,
     ...ALWAYS
   )
 }
@@ -134,13 +135,12 @@ const updateSchema = {
 const update: Handler<typeof updateSchema> = async function (request, reply) {
   const {
     params: { id },
-    headers: { 'if-match': ifMatch },
     body,
     caller
   } = request
+  const changer = changerOf(request)
   const { json, etag, isShared } = await repeatable(request, reply, {
-    save: (attempt) =>
-      this.editions.update(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
+    save: (attempt) => this.editions.update(id, body, caller, { ...changer, attempt }),
     replay: async ({ uuid }) => ({ ...(await this.editions.replay(uuid, caller)), isShared: true }),
     status: () => 200
   })
@@ -172,13 +172,12 @@ const arrangeSchema = {
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   const {
     params: { id },
-    headers: { 'if-match': ifMatch },
     body,
     caller
   } = request
+  const changer = changerOf(request, { isRelative: true })
   const { json, etag, isShared, outcomes } = await repeatable(request, reply, {
-    save: (attempt) =>
-      this.editions.arrange(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
+    save: (attempt) => this.editions.arrange(id, body, caller, { ...changer, attempt }),
     replay: async ({ uuid, outcomes }) => ({
       ...(await this.editions.replay(uuid, caller)),
       isShared: true,

@@ -11,7 +11,7 @@ import {
   RestoreBody
 } from '../lib/saves/journal-schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
-import { authorOf } from './author-of.ts'
+import { changerOf } from './author-of.ts'
 import { ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
@@ -75,6 +75,7 @@ const restoreSchema = {
     415,
     422,
     423,
+    428,
     ...ALWAYS
   )
 }
@@ -83,16 +84,15 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
   const {
     params: { id },
     body,
-    caller,
-    headers
+    caller
   } = request
+  const changer = changerOf(request)
   const history = historyOf(this)
   await demandEdit(this, request, id)
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) =>
       history.restore(id, body, caller, {
-        ...authorOf(request),
-        ifMatch: headers['if-match'],
+        ...changer,
         attempt
       }),
     replay: async ({ uuid }) => ({ ...(await this.editions.replay(uuid, caller)), isShared: true }),

@@ -9,7 +9,7 @@ import {
   UpdateHeaders
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
-import { authorOf } from './author-of.ts'
+import { changerOf } from './author-of.ts'
 import { locationOf, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
@@ -67,6 +67,7 @@ const putSchema = {
     415,
     422,
     423,
+    428,
     500,
     502,
     503,
@@ -77,13 +78,12 @@ const putSchema = {
 const put: Handler<typeof putSchema> = async function (request, reply) {
   const {
     params: { bundle, key },
-    headers: { 'if-match': ifMatch },
     body,
     caller
   } = request
+  const changer = changerOf(request)
   const { json, etag, id, isShared } = await repeatable(request, reply, {
-    save: (attempt) =>
-      this.upserts.upsert(bundle, key, body, caller, { ...authorOf(request), ifMatch, attempt }),
+    save: (attempt) => this.upserts.upsert(bundle, key, body, caller, { ...changer, attempt }),
     replay: async ({ uuid, status }) => ({
       ...(await this.editions[status === 201 ? 'read' : 'replay'](uuid, caller)),
       isShared: true,

@@ -128,7 +128,8 @@ async function proposeChange(
   const proposed: ProposedChange = {
     edition: editionJson(context.site, base.edition),
     fields: Object.keys(fields),
-    uid: options.uid
+    uid: options.uid,
+    lockVersions: options.lockVersions
   }
   return { base, fields, proposed, shape, kept, caller, options }
 }

@@ -215,6 +215,12 @@ export const UpdateHeaders = Type.Object({
       description:
         'The ETag that you read. The change is refused (412) when any field that you are shown has another value by now'
     })
+  ),
+  'lock-match': Type.Optional(
+    Type.String({
+      description:
+        'The versions of your own locks, as entity tags. Where the save respects locks, another lock of yours is as good as that of another user. Without it all your locks let the save pass; those of an agent do not'
+    })
   )
 })
 export type UpdateHeaders = Static<typeof UpdateHeaders>

@@ -305,9 +305,14 @@ function conditionOf<Uid extends string | undefined = string>(
       ':settled': settled,
       ':fence': fence,
       ':never': NEVER,
-      ...Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
+      ...versionValues(versions)
     })
   }
+}
+
+/** The values of `isVersion`. */
+function versionValues(versions: string[]): ExpressionValues {
+  return Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
 }
 
 /**
@@ -340,14 +345,37 @@ export const isWithoutText = conditionOf<string | undefined>((shape) =>
 /** Condition of a delete: the record is the user's own, and has not expired. */
 export const isHeldBy = conditionOf((shape) => all(isOwn, isNotOver(shape), isRemovable(shape)))
 
-const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) =>
-  any(isAbsent, isOver({ hasForeign }), ...(hasUser ? [isOfUser] : []))
-)
+/** Whose locks are no hindrance to a save. */
+export interface LockOwner {
+  /** Undefined: nobody's. */
+  uid: string | undefined
+  /** Only the locks of these versions; undefined: all locks of the user. */
+  versions?: string[] | undefined
+}
 
-/** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
-export function isHeldByNoOther({ now, foreign }: Moment, uid: string | undefined): Condition {
-  const expression = isNoOthers({ hasForeign: foreign !== undefined, hasUser: uid !== undefined })
-  return condition(expression, { ...uidValues(uid), ':now': now, ':foreign': foreign })
+interface OwnerShape extends Leasing {
+  hasUser: boolean
+  versions: number | undefined
+}
+
+const isNoOthers = expressionsByShape(({ hasForeign, hasUser, versions }: OwnerShape) => {
+  const isOwners = versions === undefined ? isOfUser : all(isOfUser, isVersion(versions))
+  return any(isAbsent, isOver({ hasForeign }), ...(hasUser ? [isOwners] : []))
+})
+
+/** Condition of a check: nobody holds the field but its owner. */
+export function isHeldByNoOther({ now, foreign }: Moment, { uid, versions }: LockOwner): Condition {
+  const expression = isNoOthers({
+    hasForeign: foreign !== undefined,
+    hasUser: uid !== undefined,
+    versions: uid === undefined ? undefined : versions?.length
+  })
+  return condition(expression, {
+    ...uidValues(uid),
+    ...versionValues(versions ?? []),
+    ':now': now,
+    ':foreign': foreign
+  })
 }
 
 const isInVersion = expressionOf(all(rule('#version = :version'), isUnfenced))

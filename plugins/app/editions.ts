@@ -63,7 +63,7 @@ declare module 'fastify' {
 export interface EditionDeps {
   /** Has the tickets of saves. */
   store: Store
-  /** Asked only if they are enforced; their watchers get events of saves. */
+  /** Asked for saves that respect locks; their watchers get events of saves. */
   locks: Locks
   /** Told of what the CMS refuses to callers; copies and targets end by them. */
   refusals: Refusals
@@ -117,7 +117,7 @@ export function openEditions(
     limits: editionLimits(cms.timeoutMs, memory),
     site,
     recorder: journal?.record,
-    turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
+    turns: createGuardedTurns({ tickets, locks, model, isForAll: config.enforceLocks }),
     onSave(uuid) {
       staleCache.outdate(uuid)
       const revision = site.revisions.of(uuid)

@@ -46,6 +46,7 @@ const options: FastifyCorsOptions = {
     'Idempotency-Key',
     'If-Match',
     'If-None-Match',
+    'Lock-Match',
     'X-CSRF-Token',
     'X-User-Uid',
     'X-Request-Id',

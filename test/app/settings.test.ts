@@ -24,6 +24,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     table: 'DataState',
     locks: {
       leaseSeconds: 0,
+      agentLeaseSeconds: 120,
       foreignSeconds: 86_400,
       draftDays: 30,
       feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 }
@@ -69,6 +70,7 @@ t.test('every setting is taken as it is set', async (t) => {
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
+    AGENT_LEASE_SECONDS: '60',
     LOCK_FOREIGN_SECONDS: '3600',
     LOCK_REFUSED_STATUS: '200',
     DRAFT_DAYS: '7',
@@ -108,6 +110,7 @@ t.test('every setting is taken as it is set', async (t) => {
     table: 'Locks.of-us_1',
     locks: {
       leaseSeconds: 300,
+      agentLeaseSeconds: 60,
       foreignSeconds: 3600,
       draftDays: 7,
       feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 }
@@ -205,6 +208,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
+    AGENT_LEASE_SECONDS: ['9', '3601', '1.5', '2m'],
     LOCK_FOREIGN_SECONDS: ['0', '31536001', '1d'],
     LOCK_REFUSED_STATUS: ['409', '0', 'ok'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],

@@ -106,8 +106,8 @@ for (const engine of engineNames) {
           [uid, uid]
         )
         t.match([(await locks.list(place, { excludeUid: uid })).Count, (await locks.list(place, { excludeUid: other })).Count], [0, 1])
-        const [check] = locks.checks(place, ['title'], uid)
-        const [otherCheck] = locks.checks(place, ['title'], other)
+        const [check] = locks.checks(place, ['title'], { uid })
+        const [otherCheck] = locks.checks(place, ['title'], { uid: other })
         const again = (condition: Condition) =>
           client.send(new PutCommand({ TableName: 'DataState', Item: { ...check!.key, timestamp: SINCE, ...record }, ...condition }))
         await again(check!.condition)

@@ -61,13 +61,13 @@ t.test('a ticket is taken anew only as long as no other holds one of the fields'
   }
   await locks.acquire(entity, { fieldName: 'own', userData: { uid: '7' }, payload: 'text' })
 
-  t.strictSame(await ticket.renewIf(locks.checks(entity, ['absent', 'expired', 'foreign', 'own', 'tombstone'], '7')), [])
-  t.match(await ticket.renewIf(locks.checks(entity, ['absent', 'nameless', 'other', 'own'], '7')), [
+  t.strictSame(await ticket.renewIf(locks.checks(entity, ['absent', 'expired', 'foreign', 'own', 'tombstone'], { uid: '7' })), [])
+  t.match(await ticket.renewIf(locks.checks(entity, ['absent', 'nameless', 'other', 'own'], { uid: '7' })), [
     { fieldName: 'nameless', timestamp: seconds - 10 },
     { fieldName: 'other', userData: { uid: '8', name: 'Ben' }, timestamp: 5 }
   ])
   t.match(
-    await ticket.renewIf(locks.checks(entity, ['own'], undefined)),
+    await ticket.renewIf(locks.checks(entity, ['own'], { uid: undefined })),
     [{ fieldName: 'own', userData: { uid: '7' } }],
     "to nobody in particular every lock is another's"
   )
@@ -76,7 +76,10 @@ t.test('a ticket is taken anew only as long as no other holds one of the fields'
 
   const stolen = { env_entityType_entityId: `test#save-${UUID}`, fieldName: 'save', version: 'zzz', leaseUntil: Date.now() + 60_000 }
   await client.send(new PutCommand({ TableName: 'DataState', Item: stolen }))
-  await t.rejects(ticket.renewIf(locks.checks(entity, ['absent'], '7')), { code: 'EDITION_BUSY', message: /^This instance was halted/ })
+  await t.rejects(ticket.renewIf(locks.checks(entity, ['absent'], { uid: '7' })), {
+    code: 'EDITION_BUSY',
+    message: /^This instance was halted/
+  })
   t.throws(() => ticket.confirm(), { code: 'EDITION_BUSY' })
   await ticket.end(true)
 })
@@ -120,7 +123,7 @@ t.test('a transaction that meets another write is tried again, and then the save
 t.test('a lock whose record does not come with the refusal is named by its field', async (t) => {
   const { client } = await scripted(t, cancelled('None', 'ConditionalCheckFailed', 'None'))
   const locks = createLocks({ client, table: 'DataState', environment: 'test' })
-  const turns = createGuardedTurns({ tickets: ticketsOf(client), locks, model: contentModel({}) })
+  const turns = createGuardedTurns({ tickets: ticketsOf(client), locks, model: contentModel({}), isForAll: true })
   const turn = await turns.take(UUID, turns.now())
   await t.rejects(turn.permit!({ edition: { id: [{ value: 1 }] }, fields: ['title', 'status'], uid: '7' }), {
     code: 'FIELD_LOCKED',
@@ -150,7 +153,7 @@ t.test('a lock is written although a transaction with it is under way', async (t
 t.test('what one transaction cannot check is looked at', async (t) => {
   const { engine, client } = await scripted(t, works)
   const locks = createLocks({ client, table: 'DataState', environment: 'test' })
-  const turns = createGuardedTurns({ tickets: ticketsOf(client), locks, model: contentModel({}) })
+  const turns = createGuardedTurns({ tickets: ticketsOf(client), locks, model: contentModel({}), isForAll: true })
   const turn = await turns.take(UUID, turns.now())
   const fields = Array.from({ length: 100 }, (_, index) => `field_${index}`)
   await turn.permit!({ edition: { id: [{ value: 1 }] }, fields: fields.slice(1), uid: '7' })

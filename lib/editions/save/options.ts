@@ -6,6 +6,8 @@ import type { Author } from './recorder.ts'
 export interface SaveOptions extends Author {
   /** Of a request that its caller may repeat. */
   attempt?: Attempt | undefined
+  /** The only versions in which the saver's own locks count as such; undefined: all. */
+  lockVersions?: string[] | undefined
 }
 
 export interface UpdateOptions extends SaveOptions {

@@ -30,6 +30,7 @@ export interface ProposedChange {
   edition: EditionJson
   fields: string[]
   uid: string | undefined
+  lockVersions?: string[] | undefined
 }
 
 /** A turn that has been taken. */

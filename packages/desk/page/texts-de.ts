@@ -348,6 +348,7 @@ export const de: Texts = {
   FIELD_LOCKED: 'Jemand anderes bearbeitet das gerade.',
   LOCK_CHANGED: 'Dieses Feld hat inzwischen jemand anderes. Sehen Sie noch einmal nach.',
   STALE_EDIT: 'Jemand hat diese Ausgabe inzwischen gespeichert.',
+  PRECONDITION_REQUIRED: 'Ein Agent muss sagen, welchen Stand er ändert.',
   PRECONDITION_FAILED: 'Jemand hat diese Ausgabe inzwischen gespeichert.',
   NOT_READY: 'Die Ausgabe ist nicht fertig und wurde nicht abgeschlossen.',
   EDITION_BUSY: 'Gerade speichern zu viele diese Ausgabe.',

@@ -344,6 +344,7 @@ export const fr: Texts = {
   FIELD_LOCKED: 'Quelqu’un d’autre modifie cela.',
   LOCK_CHANGED: 'Quelqu’un d’autre a ce champ à présent. Regardez à nouveau.',
   STALE_EDIT: 'Un collègue a enregistré cette édition entre-temps.',
+  PRECONDITION_REQUIRED: 'Un agent doit dire quel état il modifie.',
   PRECONDITION_FAILED: 'Un collègue a enregistré cette édition entre-temps.',
   NOT_READY: 'L’édition n’est pas prête et n’a pas été bouclée.',
   EDITION_BUSY: 'Trop de personnes enregistrent cette édition en ce moment.',
