@@ -6,7 +6,7 @@ import { draftNamed } from './draft.ts'
 import { load } from './load.ts'
 import { withoutUrls } from './lookup/individual.ts'
 import { preconditionFailed } from './read.ts'
-import { outcomeUnknown, type Intent } from './save/attempt.ts'
+import { outcomeUnknown, type ConcludedChange, type Intent } from './save/attempt.ts'
 import type { SaveBase } from './save/base.ts'
 import { isGuarded } from './save/bases.ts'
 import type { UpdateOptions } from './save/options.ts'
@@ -85,6 +85,7 @@ export async function saveInTurn<Result extends EditionText>(
         (await recallEarlier(context, base, options, work)) ??
         (await saveMatching(context, base, caller, options, work)) ??
         (await saveLatest(context, base, caller, options, work))
+      if (isSent) noteChange(options, turn, result)
       return { ...result, isShared: turn.isShared }
     },
     caller.budget?.waiting
@@ -99,6 +100,16 @@ export async function saveInTurn<Result extends EditionText>(
       throw error
     }
   )
+}
+
+/** Notes for a repeated request what its change came to. */
+function noteChange(
+  { attempt }: UpdateOptions,
+  turn: QueuedTurn,
+  { uuid, etag, outcomes }: ConcludedChange
+): void {
+  if (!attempt) return
+  turn.alongside(attempt.conclude({ uuid, etag, ...(outcomes && { outcomes }) }))
 }
 
 /** The failures by which Quoin itself refuses a save. */

@@ -45,6 +45,9 @@ const KEYED_REQUESTS = {
  */
 const LEASE_MS = 15_000
 
+/** The status of a change that was saved. */
+const CHANGED = 200
+
 /** What a caller repeats: who, where, under which key, and with what. */
 export interface KeyedRequest {
   /** Undefined where nobody is known: all of those share their keys. */
@@ -109,6 +112,8 @@ interface HeldRequest {
   earlier: Intent | undefined
   /** What this attempt has noted that it is about to do. */
   ownIntent: Intent | undefined
+  /** Whether it is noted what the request came to. */
+  isConcluded: boolean
 }
 
 /**
@@ -137,10 +142,10 @@ export async function once<T>(
   try {
     outcome = await work(attemptOf(context, claim))
   } catch (error) {
-    await fail(context, claim, error)
+    if (!claim.isConcluded) await fail(context, claim, error)
     throw error
   }
-  await succeed(context, claim, outcome.done)
+  if (!claim.isConcluded) await succeed(context, claim, outcome.done)
   return { result: outcome.result, isReplayed: claim.earlier !== undefined }
 }
 
@@ -205,7 +210,8 @@ function heldRequest(
     version,
     leaseEnds: sentAt + LEASE_MS,
     earlier: intent,
-    ownIntent: undefined
+    ownIntent: undefined,
+    isConcluded: false
   }
 }
 
@@ -219,6 +225,10 @@ function attemptOf(context: IdempotencyContext, held: HeldRequest): Attempt {
     intend: (intent) => intend(context, held, intent),
     confirm() {
       if (context.time.monotonic() >= held.leaseEnds) throw keyBusy()
+    },
+    conclude(change) {
+      held.isConcluded = true
+      return succeed(context, held, { status: CHANGED, ...change })
     }
   }
 }

@@ -63,6 +63,23 @@ for (const tells of [true, false]) {
   )
 }
 
+t.test('what a change came to is noted once, while its turn ends, and stays whatever fails after it', async (t) => {
+  const change = { uuid: done.uuid, etag: done.etag, outcomes: ['done' as const] }
+  for (const failure of [undefined, new Error('the answer cannot be made')]) {
+    const { commands, instance } = newsroom()
+    const result = instance().once(request, async (attempt) => {
+      await attempt.intend(intent)
+      await attempt.conclude(change)
+      if (failure) throw failure
+      return saves()
+    })
+    if (failure) await t.rejects(result, failure)
+    else t.strictSame(await result, { result: 'saved', isReplayed: false })
+    t.equal(commands.length, 3)
+    t.strictSame(await instance().once(request, saves), { earlier: { status: 200, ...change } })
+  }
+})
+
 t.test('a put that got no answer and is sent again finds its own record', async (t) => {
   const { store, desk, instance } = newsroom()
   const lost = new Set<unknown>()

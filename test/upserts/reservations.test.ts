@@ -216,7 +216,7 @@ t.test('a create whose outcome is not known keeps its reservation for a while, a
 t.test('an upsert whose create broke off is answered as created, if nobody has changed the edition since', async (t) => {
   const { rows, instance } = newsroom()
   rows.push({ uuid: 'a', body: {} })
-  const attempt = { uuid: 'u', earlier: { before: '', after: '' }, intend: async () => {}, confirm() {} }
+  const attempt = { uuid: 'u', earlier: { before: '', after: '' }, intend: async () => {}, confirm() {}, conclude: async () => {} }
   t.match(await instance().upsert('daily', 'k', {}, newCaller(), { attempt }), { isNew: true, uuid: 'a' })
   t.match(await instance().upsert('daily', 'k', {}, newCaller(), { attempt: { ...attempt, earlier: undefined } }), { isNew: false })
 })

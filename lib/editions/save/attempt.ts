@@ -11,6 +11,12 @@ export interface Intent {
   outcomes?: Rearrangement['outcomes']
 }
 
+/** What a change came to: the edition as it was saved. */
+export interface ConcludedChange extends Pick<Intent, 'outcomes'> {
+  uuid: string
+  etag: string
+}
+
 /** One attempt at a request that its caller may repeat. */
 export interface Attempt {
   /** Of the edition that a create makes, where the body gives none. */
@@ -31,6 +37,8 @@ export interface Attempt {
    * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt may have begun
    */
   confirm(): void
+  /** Notes the change that was saved, while its turn ends. It does not throw. */
+  conclude(change: ConcludedChange): Promise<void>
 }
 
 /**
