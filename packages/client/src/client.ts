@@ -1,5 +1,5 @@
 import { createEditions, type Editions } from './editions.ts'
-import { createFeed, type EventStreamClass } from './feed.ts'
+import { createFeed, type EventStreamClass, type Subscribe } from './feed.ts'
 import { createHttp, type HttpOptions } from './http.ts'
 import { later } from './later.ts'
 import { createLocks, type Locks, type User } from './locks.ts'
@@ -17,6 +17,11 @@ export interface ClientOptions extends HttpOptions {
   entityType?: string | undefined
   /** Where the platform has none. */
   EventSource?: EventStreamClass | undefined
+  /**
+   * Follows event streams in the place of the client, such as in a worker that all windows of a
+   * browser share.
+   */
+  subscribe?: Subscribe | undefined
 }
 
 export interface Client {
@@ -29,10 +34,11 @@ export function createClient({
   user,
   entityType,
   EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource,
+  subscribe,
   ...options
 }: ClientOptions = {}): Client {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
-  const feed = createFeed({ http, EventSource, later })
+  const feed = subscribe ?? createFeed({ http, EventSource, later })
   const deps = { http, user, feed, later, entityType }
   return { locks: createLocks(deps), editions: createEditions(deps) }
 }
@@ -51,7 +57,7 @@ export type {
   Repeatable,
   Search
 } from './editions.ts'
-export type { EventStream, EventStreamClass, Listener, Saved } from './feed.ts'
+export type { EventStream, EventStreamClass, Listener, Saved, Subscribe } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { HttpOptions } from './http.ts'
 export type { AcquireOptions, Locks, PageEvents, User } from './locks.ts'

@@ -1,5 +1,5 @@
 import { unlessAborted, type Abortable } from './abort.ts'
-import type { createFeed, Listener } from './feed.ts'
+import type { Listener, Subscribe } from './feed.ts'
 import type { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
@@ -121,7 +121,7 @@ export interface Board {
 
 export interface EditionsDeps {
   http: Http
-  feed: ReturnType<typeof createFeed>
+  feed: Subscribe
   later: Later
   /**
    * The site's name for editions, under which the service lists those of all bundles; by default

@@ -51,6 +51,12 @@ export interface Listener {
   present?(presence: Presence): void
 }
 
+/**
+ * Follows the locks at a path until `signal` is aborted, or the returned function is called. All
+ * other options go into the query.
+ */
+export type Subscribe = (path: string, listener: Listener, options?: Abortable) => () => void
+
 const CLOSED = 2
 
 /**
@@ -69,19 +75,11 @@ export interface FeedDeps {
  * Follows event streams of locks, and opens them again when they break off. All who follow the same
  * share one stream.
  */
-export function createFeed(deps: FeedDeps) {
+export function createFeed(deps: FeedDeps): Subscribe {
   const streams = new Map<string, ReturnType<typeof openStream>>()
 
-  /**
-   * Follows the locks at a path until `signal` is aborted, or the returned function is called. All
-   * other options go into the query.
-   * @throws {TypeError} where there is no EventSource
-   */
-  return function subscribe(
-    path: string,
-    listener: Listener,
-    { signal, ...query }: Abortable = {}
-  ): () => void {
+  /** @throws {TypeError} where there is no EventSource */
+  return function subscribe(path, listener, { signal, ...query } = {}) {
     if (!deps.EventSource) throw new TypeError('Give createClient an EventSource')
     if (signal?.aborted) return () => {}
     const key = path + JSON.stringify(query)

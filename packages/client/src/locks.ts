@@ -1,6 +1,6 @@
 import { unlessAborted, type Abortable } from './abort.ts'
 import { errorOf, type QuoinError } from './error.ts'
-import type { createFeed, Listener } from './feed.ts'
+import type { Listener, Subscribe } from './feed.ts'
 import { hold, type Field, type Grant, type Held, type Hold, type Content } from './held.ts'
 import type { Answer, Http, Request } from './http.ts'
 import type { Later } from './later.ts'
@@ -26,7 +26,7 @@ export interface AcquireOptions extends Abortable {
 export interface LocksDeps {
   http: Http
   user: User | undefined
-  feed: ReturnType<typeof createFeed>
+  feed: Subscribe
   later: Later
 }
 

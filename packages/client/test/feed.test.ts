@@ -357,6 +357,27 @@ t.test('a stream carries the token of who calls', async (t) => {
   t.strictSame(heard, [{}])
 })
 
+t.test('something else may follow the streams', async (t) => {
+  const followed: unknown[] = []
+  const { locks, editions } = createClient({
+    subscribe(path, _listener, options) {
+      followed.push([path, options])
+      return () => followed.push('stop')
+    }
+  })
+  const { heard, ...listener } = ears()
+  locks.subscribe(node, listener)()
+  editions.subscribe(12, listener)
+  editions.watch({ bundle: 'daily', limit: 5 }, listener)
+  t.strictSame(followed, [
+    ['/api/cloud/data-state/node/42/events', undefined],
+    'stop',
+    ['/api/collection/12/locks/events', undefined],
+    ['/api/collections/daily/events', { limit: 5 }]
+  ])
+  t.strictSame(heard, [])
+})
+
 t.test('without an EventSource that is said', async (t) => {
   t.intercept(globalThis as never, 'EventSource' as never, { configurable: true, value: undefined as never })
   t.throws(() => createClient({ url: 'http://127.0.0.1:9' }).locks.subscribe(node, ears()), { name: 'TypeError', message: /EventSource/ })
