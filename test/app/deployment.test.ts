@@ -438,7 +438,7 @@ const compose = parse(text('compose.yaml'))
 const OF_OPENTELEMETRY = /variables of OpenTelemetry: (.*)\.$/m.exec(text('docs/operations.md'))![1]!.split(/, | and /)
 
 t.test('compose.yaml has settings that exist, no secrets, and ports of this machine alone', async (t) => {
-  const { balancer, instance, table, dynamodb, bus } = compose.services
+  const { tls, balancer, instance, table, dynamodb, bus } = compose.services
   for (const [name, { environment = {}, ports = [] }] of Object.entries<any>(compose.services)) {
     for (const [setting, value] of Object.entries(environment)) {
       t.ok(Object.hasOwn(Environment.properties, setting) || OF_OPENTELEMETRY.includes(setting), `${name}: ${setting}`)
@@ -478,7 +478,7 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     Object.entries<any>(compose.services)
       .filter(([, { ports }]) => ports)
       .map(([name]) => name),
-    ['balancer'],
+    ['tls', 'balancer'],
     'nothing else is reached from outside'
   )
   t.equal(bus.volumes, undefined, 'the bus keeps nothing')
@@ -497,4 +497,9 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
   t.match(haproxy, new RegExp(`^  bind :${balancer.ports[0].split(':').at(-1)}$`, 'm'))
   t.match(haproxy, new RegExp(`^  server-template instance \\d+ instance:${PORT} `, 'm'))
   t.match(haproxy, '\n  option httpchk GET /health/live\n')
+  const caddyfile = text(tls.volumes[0].split(':')[0])
+  t.match(
+    caddyfile,
+    `\nhttps://localhost:${tls.ports[0].split(':').at(-1)} {\n\ttls internal\n\treverse_proxy balancer:${balancer.ports[0].split(':').at(-1)}\n}`
+  )
 })
