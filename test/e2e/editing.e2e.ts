@@ -30,7 +30,9 @@ t.test('two editors at one edition', async (t) => {
   t.test('who comes to a field in the moment before he learns of its lock is refused, and told whose it is', async (t) => {
     const id = await edition('The second')
     const ben = await seat(t, 'ben')
-    // The live board is held back, as a slow network would.
+    // The live board is held back, as a slow network would: that of a window with a stream of its own.
+    await ben.addInitScript('delete window.SharedWorker')
+    await ben.reload()
     await ben.route('**/locks/events', (route) => route.abort())
     await ben.goto(`${ben.url().split('#')[0]}#/editions/${id}`)
     await ben.getByRole('heading', { level: 1, name: 'The second' }).waitFor()

@@ -372,10 +372,17 @@ export function createSession(
   function watch(): void {
     stop()
     let previous: LockView[] | undefined
+    let isBehind = false
     const listener = {
       locks(locks: LockView[], isStale = false, isWhole = false) {
         isLive = !isStale
         if (isWhole) presence.begin()
+        if (isBehind && isLive) {
+          // Nobody told of what was saved meanwhile.
+          isBehind = false
+          news = null
+          catchUp()
+        }
         announceChanges(previous, locks)
         previous = board = locks
         closing.refresh()
@@ -388,6 +395,7 @@ export function createSession(
       },
       down() {
         isLive = false
+        isBehind = true
         onNews()
       },
       requested: petitions.hear,

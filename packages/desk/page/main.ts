@@ -30,6 +30,8 @@ import { createPace } from './pace.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, fetchOnce, seat, type Seat } from './seat.ts'
+import { createStreamPort } from './stream-port.ts'
+import { connectStreams } from './stream-worker.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { language, say, sayWith, useLanguage } from './texts.ts'
@@ -231,6 +233,12 @@ function resetSearch(): void {
   }
 }
 
+/** Whether the browser speaks HTTP/2 or 3 with the service, or what is before it. */
+function isMultiplexed(): boolean {
+  const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return /^h[23]/.test(page?.nextHopProtocol ?? '')
+}
+
 /** Whether all that is typed here is in its lock or on the browser's disk. */
 function isOnDisk(): boolean {
   const fields = sessions().flatMap(({ fields }) => fields)
@@ -315,8 +323,22 @@ async function open(isFirst = false): Promise<void> {
 }
 
 if (here.user) {
+  const streams = createStreamPort({
+    connect: connectStreams(() => streams.reconnect()),
+    uid: here.user.uid,
+    url: location.origin + serviceOf(location.pathname),
+    headers: here.options.headers ?? (() => ({})),
+    need: () =>
+      !document.hidden
+        ? 'seen'
+        : sessions().some(({ fields }) => fields.some(({ isHeld }) => isHeld))
+          ? 'holds'
+          : 'hidden',
+    isMultiplexed: isMultiplexed()
+  })
   client = createClient({
     ...here.options,
+    subscribe: streams.subscribe,
     fetch: outlive(here.options.fetch ?? fetchOnce),
     url: serviceOf(location.pathname),
     entityType: settings.model.entityType
@@ -338,9 +360,13 @@ if (here.user) {
     storage.keep()
     for (const one of sessions()) one.keep()
     windows.show(undefined)
+    streams.leave()
   })
   // The browser may show the same page again.
-  addEventListener('pageshow', () => windows.show(session?.id))
+  addEventListener('pageshow', () => {
+    windows.show(session?.id)
+    streams.say()
+  })
   client.locks.releaseOnPageHide()
   addEventListener('beforeunload', (event) => {
     if (
@@ -364,6 +390,7 @@ if (here.user) {
   addEventListener('visibilitychange', () => {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)
+    streams.say()
   })
   setInterval(refresh, TICK_MS)
   open(true)

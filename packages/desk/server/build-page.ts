@@ -15,9 +15,15 @@ const FILES = 'desk/files/'
 /** What esbuild makes of the modules. */
 interface Bundles {
   styles: string
+  worker: ScriptFile
   /** The script that the page has in it. */
   early: string
   scripts: LanguageScripts[]
+}
+
+interface ScriptFile {
+  name: string
+  text: string
 }
 
 /**
@@ -36,7 +42,7 @@ interface LanguageScripts {
  * page.
  */
 export async function buildPage(): Promise<BuiltPage> {
-  const { styles, early, scripts } = await bundle()
+  const { styles, worker, early, scripts } = await bundle()
   const icon = readFileSync(join(PAGE, 'icon.svg'), 'utf8')
   const iconName = nameWith(hashOf(icon), 'icon.svg')
   const styleName = nameWith(hashOf(styles), 'desk.css')
@@ -49,7 +55,7 @@ export async function buildPage(): Promise<BuiltPage> {
     pages: Object.fromEntries(languages.map(({ page }) => page)) as Record<Language, string>,
     inlineHash: `'sha256-${createHash('sha256').update(early).digest('base64')}'`,
     files: Object.assign(
-      { [iconName]: icon, [styleName]: styles },
+      { [iconName]: icon, [styleName]: styles, [worker.name]: worker.text },
       ...languages.map(({ files }) => files)
     ),
     icon: iconName
@@ -70,19 +76,32 @@ const options = {
 } as const
 
 async function bundle(): Promise<Bundles> {
+  const worker = await bundleWorker()
   const [styles, early, ...scripts] = await Promise.all([
     build({ ...options, entryPoints: [join(PAGE, 'desk.css')] }),
     build({ ...options, entryPoints: [join(PAGE, 'early.ts')], format: 'iife' }),
-    ...LANGUAGES.map(bundleScripts)
+    ...LANGUAGES.map((language) => bundleScripts(language, worker.name))
   ])
   return {
     styles: styles.outputFiles[0]!.text,
+    worker,
     early: early.outputFiles[0]!.text.trim(),
     scripts
   }
 }
 
-async function bundleScripts(language: Language): Promise<LanguageScripts> {
+/** The script of the worker, which the page starts by its name. */
+async function bundleWorker(): Promise<ScriptFile> {
+  const { outputFiles } = await build({
+    ...options,
+    entryPoints: [join(PAGE, 'worker.ts')],
+    format: 'iife'
+  })
+  const { text } = outputFiles[0]!
+  return { name: nameWith(hashOf(text), 'worker.js'), text }
+}
+
+async function bundleScripts(language: Language, workerName: string): Promise<LanguageScripts> {
   const { outputFiles, metafile } = await build({
     ...options,
     entryPoints: [join(PAGE, 'main.ts')],
@@ -91,6 +110,7 @@ async function bundleScripts(language: Language): Promise<LanguageScripts> {
     inject: [join(PAGE, 'main.ts')],
     splitting: true,
     format: 'esm',
+    define: { STREAMS_WORKER: JSON.stringify(workerName) },
     plugins: [textsOf(language)]
   })
   return { language, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }

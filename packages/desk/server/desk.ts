@@ -17,6 +17,9 @@ import { readSources, type DeskFile } from './sources.ts'
 /** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
 
+/** What a worker may do goes by the policy of its own script. Ours calls the service alone. */
+const WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+
 /** The content of a file never changes: another one has another name. */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
@@ -64,6 +67,7 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
             `The desk has no file ${name}; files of earlier releases are gone: reload the page`
           )
         }
+        if (name.startsWith('worker-')) reply.header('content-security-policy', WORKER_POLICY)
         return send(headers, reply, file)
       }
     )
@@ -211,8 +215,9 @@ function policyFor(cms: string, inlineHash: string): string {
     `img-src 'self' data: ${cms}`,
     `script-src 'self' ${inlineHash}`,
     "style-src 'self'",
+    "worker-src 'self'",
     "require-trusted-types-for 'script'",
-    'trusted-types lit-html'
+    'trusted-types lit-html quoin-worker'
   ].join('; ')
 }
 
