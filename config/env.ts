@@ -154,14 +154,6 @@ const StoreEnvironment = inGroup('The lock table', {
       unset: 'AWS',
       dev: 'an embedded engine'
     }
-  ),
-  DYNAMODB_SHORTCUT: setting(
-    Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on' }),
-    {
-      description:
-        'Lets reads and writes that go well skip the middleware of the AWS SDK, which takes a quarter to a half more CPU a request.',
-      allowed: 'on, or off: then everything goes through the AWS SDK'
-    }
   )
 })
 
@@ -176,14 +168,6 @@ const LocksEnvironment = inGroup('Locks and drafts', {
       'How long the lock of [an agent](who-calls.md#agents) holds unless the agent renews it, whatever LOCK_LEASE_SECONDS is.',
     allowed: 'seconds, an integer from 10 to 3600'
   }),
-  LOCK_FOREIGN_SECONDS: setting(
-    Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }),
-    {
-      description:
-        'With LOCK_LEASE_SECONDS: how long after its `timestamp` a lock without `expiresAt` holds. Another program wrote it, or Quoin before leases were on.',
-      allowed: 'seconds, an integer from 1 to 31536000'
-    }
-  ),
   LOCK_REFUSED_STATUS: setting(
     Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423' }),
     {
@@ -304,8 +288,6 @@ export interface Config {
     leaseSeconds: number
     /** The same of an agent's lock. */
     agentLeaseSeconds: number
-    /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
-    foreignSeconds: number
     /** How long the text of a displaced lock is kept. */
     draftDays: number
     /** How event streams are served. */
@@ -313,7 +295,7 @@ export interface Config {
   }
   /** What instances tell each other by, if anything. */
   bus?: { url: string }
-  dynamodb: { region: string; endpoint?: string; shortcut?: false }
+  dynamodb: { region: string; endpoint?: string }
   /** How callers are known; absent with AUTH=none. */
   auth?: AuthConfig
   cms: {
@@ -396,7 +378,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
       agentLeaseSeconds: settings.AGENT_LEASE_SECONDS,
-      foreignSeconds: settings.LOCK_FOREIGN_SECONDS,
       draftDays: settings.DRAFT_DAYS,
       feed: readEvents(settings)
     },
@@ -498,15 +479,13 @@ function readSettings(
 function storeOf({
   DATA_STATE_TABLE: table,
   AWS_REGION: region = 'local',
-  DYNAMODB_ENDPOINT: endpoint,
-  DYNAMODB_SHORTCUT: shortcut
+  DYNAMODB_ENDPOINT: endpoint
 }: Environment): Pick<Config, 'table' | 'dynamodb'> {
   return {
     table,
     dynamodb: {
       region,
-      ...(endpoint && { endpoint }),
-      ...(shortcut === 'off' && { shortcut: false })
+      ...(endpoint && { endpoint })
     }
   }
 }

@@ -25,7 +25,6 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     locks: {
       leaseSeconds: 0,
       agentLeaseSeconds: 120,
-      foreignSeconds: 86_400,
       draftDays: 30,
       feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 }
     },
@@ -71,7 +70,6 @@ t.test('every setting is taken as it is set', async (t) => {
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
     AGENT_LEASE_SECONDS: '60',
-    LOCK_FOREIGN_SECONDS: '3600',
     LOCK_REFUSED_STATUS: '200',
     DRAFT_DAYS: '7',
     EVENTS_POLL_MS: '100',
@@ -80,7 +78,6 @@ t.test('every setting is taken as it is set', async (t) => {
     EVENTS_WATCHERS_PER_USER: '7',
     EVENTS_BUS_URL: 'rediss://quoin:secret@bus.example:6380/2',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
-    DYNAMODB_SHORTCUT: 'off',
     CMS_URL: 'https://host.example:8443/cms//',
     CMS_JSONAPI_PATH: '/fr/jsonapi',
     CMS_AUTH: 'basic',
@@ -111,12 +108,11 @@ t.test('every setting is taken as it is set', async (t) => {
     locks: {
       leaseSeconds: 300,
       agentLeaseSeconds: 60,
-      foreignSeconds: 3600,
       draftDays: 7,
       feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 }
     },
     bus: { url: 'rediss://quoin:secret@bus.example:6380/2' },
-    dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
+    dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
     cms: {
       url: 'https://host.example:8443/cms',
       jsonapiPath: '/fr/jsonapi',
@@ -209,7 +205,6 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
     AGENT_LEASE_SECONDS: ['9', '3601', '1.5', '2m'],
-    LOCK_FOREIGN_SECONDS: ['0', '31536001', '1d'],
     LOCK_REFUSED_STATUS: ['409', '0', 'ok'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
     EVENTS_POLL_MS: ['99', '60001', '0.5s'],
@@ -225,7 +220,6 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
       'redis://bus.example?db=1'
     ],
     AWS_REGION: [],
-    DYNAMODB_SHORTCUT: ['false', 'ON'],
     DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b', 'http://host:80000'],
     CMS_URL: [
       'cms.example',

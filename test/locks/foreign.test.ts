@@ -36,7 +36,7 @@ for (const engine of engineNames) {
     }
     const request = { fieldName: 'title', userData: ben, payload: 'his' }
 
-    t.test('with leases one is free LOCK_FOREIGN_SECONDS after its timestamp, and its text is kept', async (t) => {
+    t.test('with leases one is free some time after its timestamp, and its text is kept', async (t) => {
       for (const payload of [{}, { payload: 'hers' }, { payload: 'hers', version: 'of-before-leases' }]) {
         const { place, locksAfter } = await foreign(payload)
         const before = locksAfter(FOREIGN - 1)
@@ -233,7 +233,7 @@ for (const engine of engineNames) {
   })
 }
 
-t.test('LOCK_FOREIGN_SECONDS is a day unless it is set', async (t) => {
+t.test('with leases a record without an end holds for a day', async (t) => {
   const { client } = await startEngine(t, 'dynalite')
   await client.send(
     new PutCommand({
