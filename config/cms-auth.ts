@@ -1,4 +1,5 @@
 import { Type, type StaticDecode, type TObject } from '@sinclair/typebox'
+import { fileOf } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
 /** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
@@ -54,10 +55,7 @@ export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
   })
 })
 
-type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>> & {
-  CMS_PASSWORD_FILE?: string
-  CMS_CLIENT_SECRET_FILE?: string
-}
+type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>>
 
 /** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
 export type CmsAuth =
@@ -77,14 +75,14 @@ const NEEDED = {
  * Reads whose credentials go to the CMS. Adds missing settings to `problems`.
  * @internal
  */
-export function readCmsAuth(settings: CmsAuthSettings, problems: string[]): CmsAuth {
-  // What is wrong with a secret's file is among the problems already.
-  const files: { [name: string]: string | undefined } = {
-    CMS_PASSWORD: settings.CMS_PASSWORD_FILE,
-    CMS_CLIENT_SECRET: settings.CMS_CLIENT_SECRET_FILE
-  }
+export function readCmsAuth(
+  settings: CmsAuthSettings,
+  env: Record<string, string | undefined>,
+  problems: string[]
+): CmsAuth {
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
-    if (!settings[name] && !files[name]) {
+    // What is wrong with a secret's file is among the problems already.
+    if (!settings[name] && !env[fileOf(name)]) {
       problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
     }
   }

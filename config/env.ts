@@ -9,7 +9,7 @@ import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
 import { EventsEnvironment, readEvents, type EventsConfig } from './events.ts'
 import { misspelt } from './misspelt.ts'
-import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
+import { fileOf, SECRETS, withSecretFiles } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
 /**
@@ -109,11 +109,6 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
         'header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'
     }
   ),
-  OTEL_EXPORTER_OTLP_HEADERS_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: 'A file with these header fields, in place of OTEL_EXPORTER_OTLP_HEADERS.',
-    allowed: 'the path of a file with what OTEL_EXPORTER_OTLP_HEADERS would be',
-    example: '/run/secrets/otlp-headers'
-  }),
   OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description:
       'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
@@ -251,7 +246,6 @@ export const Environment = Type.Object({
   ...AuthEnvironment,
   ...CmsEnvironment,
   ...CmsAuthEnvironment,
-  ...SecretFilesEnvironment,
   ...EditionsEnvironment
 })
 type Environment = Static<typeof Environment>
@@ -354,7 +348,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const problems: string[] = []
   const env = withSecretFiles(environment, problems)
   const settings = readSettings(env, problems)
-  const cmsAuth = readCmsAuth(settings, problems)
+  const cmsAuth = readCmsAuth(settings, env, problems)
   const auth = readAuth(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
   if (problems.length > 0 || !model) {
@@ -395,7 +389,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 
 /** The environment variables that look like misspelt settings, a sentence for each. */
 export function misspeltSettings(env: Record<string, string | undefined>): string[] {
-  return misspelt(env, Object.keys(Environment.properties))
+  return misspelt(env, [...Object.keys(Environment.properties), ...SECRETS.map(fileOf)])
 }
 
 /**
@@ -412,11 +406,7 @@ export function readStoreConfig(
 }
 
 /** The settings that say where Drupal is, and with which account to ask it. */
-const CMS_SETTINGS = [
-  ...Object.keys(CmsEnvironment),
-  ...Object.keys(CmsAuthEnvironment),
-  ...Object.keys(SecretFilesEnvironment)
-]
+const CMS_SETTINGS = [...Object.keys(CmsEnvironment), ...Object.keys(CmsAuthEnvironment)]
 
 /**
  * Reads only what says where Drupal is, and where the content model file is to be, if that is said;
@@ -429,7 +419,7 @@ export function readCmsConfig(
   const problems: string[] = []
   const env = withSecretFiles(environment, problems)
   const settings = readSettings(env, problems, CMS_SETTINGS)
-  const auth = readCmsAuth(settings, problems)
+  const auth = readCmsAuth(settings, env, problems)
   if (problems.length > 0) throw new SettingsError([...problems, ...misspeltSettings(env)])
   return {
     cms: cmsOf(settings, auth),

@@ -41,13 +41,7 @@ export const EventsEnvironment = inGroup('Event streams', {
       example: 'redis://bus.example.org:6379',
       unset: 'each instance finds by EVENTS_POLL_MS what the others write'
     }
-  ),
-  EVENTS_BUS_URL_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description:
-      'A file with that URL, in place of EVENTS_BUS_URL, whose password it keeps out of the environment.',
-    allowed: 'the path of a file with what EVENTS_BUS_URL would be',
-    example: '/run/secrets/events-bus-url'
-  })
+  )
 })
 
 /** How event streams are served. */

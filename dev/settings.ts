@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { Environment } from '../config/env.ts'
-import { SECRETS } from '../config/secret-files.ts'
+import { fileOf, SECRETS } from '../config/secret-files.ts'
 import type { SettingNotes } from '../config/setting.ts'
 import { DevEnvironment } from './environment.ts'
 
@@ -39,7 +39,7 @@ export function settings(): Setting[] {
       name,
       group,
       description: (SECRETS as readonly string[]).includes(name)
-        ? `${description} Better in a file: ${name}_FILE.`
+        ? `${description} Better in a file, whose path is ${fileOf(name)}.`
         : description,
       allowed,
       required: requiredNames.includes(name) && value === undefined,

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
 import { Environment, readConfig, type Config } from '../../config/env.ts'
-import { SECRETS } from '../../config/secret-files.ts'
+import { fileOf, SECRETS } from '../../config/secret-files.ts'
 import { REMOVE_AT, tableDefinition } from '#lib/table/definition.ts'
 import { build, problemsOf } from '../helper.ts'
 import { dockerignore, execForm, imageFiles } from './fixtures/image.ts'
@@ -258,9 +258,11 @@ const image = {
   check: () => execForm(/^ {2}CMD (\[.*\])$/m)
 }
 
+const isSetting = (name: string) => Object.hasOwn(Environment.properties, name) || SECRETS.map(fileOf).includes(name)
+
 /** Settings of a manifest: each exists, none is a secret, and Quoin starts with them. */
 function takes(t: Test, where: string, settings: Array<[name: string, value: string]>, secrets: string[] = []): Config {
-  for (const [name] of settings) t.ok(Object.hasOwn(Environment.properties, name), `${where}: ${name}`)
+  for (const [name] of settings) t.ok(isSetting(name), `${where}: ${name}`)
   for (const name of secrets) t.ok((SECRETS as readonly string[]).includes(name), `${where}: ${name} is a secret`)
   for (const name of SECRETS) {
     t.notOk(
@@ -312,7 +314,7 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   )
   const [{ mountPath }] = container.volumeMounts
   for (const [name, value] of more) {
-    t.ok(Object.hasOwn(Environment.properties, name), name)
+    t.ok(isSetting(name), name)
     t.ok(text('docs/operations.md').includes(`--from-file=${value.slice(mountPath.length + 1)}`), `${value} is in the secret`)
   }
   const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: any) => [name, containerPort]))
@@ -441,14 +443,14 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
   const { tls, balancer, instance, table, dynamodb, bus } = compose.services
   for (const [name, { environment = {}, ports = [] }] of Object.entries<any>(compose.services)) {
     for (const [setting, value] of Object.entries(environment)) {
-      t.ok(Object.hasOwn(Environment.properties, setting) || OF_OPENTELEMETRY.includes(setting), `${name}: ${setting}`)
+      t.ok(isSetting(setting) || OF_OPENTELEMETRY.includes(setting), `${name}: ${setting}`)
       if (/PASSWORD|SECRET|HEADERS/.test(setting)) t.equal(value, null, `${setting} comes from outside`)
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
   t.strictSame(
     Object.keys(instance.environment).sort(),
-    [...Object.keys(Environment.properties), ...OF_OPENTELEMETRY].sort(),
+    [...Object.keys(Environment.properties), ...SECRETS.map(fileOf), ...OF_OPENTELEMETRY].sort(),
     'every setting is passed on'
   )
   const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
