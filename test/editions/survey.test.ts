@@ -1255,6 +1255,38 @@ t.test('nodes are candidates beside an entity type that holds nothing', async (t
   t.match(await candidatesIn(site({}), [collection('media', 'image')]), [{ entityType: 'media' }])
 })
 
+t.test('terms that hold nodes are candidates, and of their vocabularies those that hold them are editions', async (t) => {
+  const vocabularies = ['special', 'issue', 'section', 'unseen'].map((bundle) => collection('taxonomy_term', bundle))
+  const term = (bundle: string, id: number, relationships: Record<string, string[]>): Resource => ({
+    ...node(bundle, id, relationships),
+    type: `taxonomy_term--${bundle}`
+  })
+  const lists = {
+    '/taxonomy_term/issue': {
+      rows: [term('issue', 1, { field_stories: ['article', 'article'], field_sections: ['taxonomy_term--section'] })]
+    },
+    '/taxonomy_term/special': { rows: [term('special', 2, { field_stories: [] })] },
+    '/taxonomy_term/section': { rows: [term('section', 3, { field_image: ['media--photo'] })] }
+  }
+  const collections = [...vocabularies, collection('node', 'article'), collection('media', 'photo')]
+  t.strictSame(await candidatesIn(site({ lists }), collections), [
+    { entityType: 'taxonomy_term', bundles: ['special', 'issue', 'section', 'unseen'], seen: 3, holdsNodes: true }
+  ])
+  t.strictSame(await proposeBundles(site({ lists }), 'taxonomy_term', collections), {
+    bundles: ['special', 'issue', 'section', 'unseen'],
+    editions: ['special', 'issue', 'unseen'],
+    why: 'they hold nodes in field_stories'
+  })
+  t.equal(await proposeBundles(site({ lists }), 'taxonomy_term', vocabularies.slice(0, 2)), undefined, 'each holds nodes')
+  t.equal(await proposeBundles(site({}), 'taxonomy_term', vocabularies), undefined, 'nothing can be seen')
+  const nodes = nodesOf([node('issue', 1, { field_stories: ['article'] })])
+  t.match(
+    await candidatesIn(site({ lists: { ...nodes.lists, ...lists } }), [...nodeTypes, ...vocabularies]),
+    [{ entityType: 'taxonomy_term' }, { entityType: 'node' }],
+    'a question where nodes hold articles too'
+  )
+})
+
 t.test('renamed resource types are told by their paths', async (t) => {
   const links = Object.fromEntries(
     ['self', 'story', 'node--page', 'deep', 'flat'].map((name) => [

@@ -14,6 +14,9 @@ export interface BundleProposal {
   why: string
 }
 
+/** Entity types of core beside nodes that may hold articles: a magazine's issues may be terms. */
+export const CORE_CONTENT = ['taxonomy_term', 'media', 'block_content']
+
 /** A reference field of one bundle. */
 interface BundleField {
   bundle: string
@@ -39,7 +42,9 @@ export async function proposeBundles(
     own.map(async ({ bundle, path }) => ({ bundle, rows: (await list(path)).rows }))
   )
   const bundleOf = new Map(own.map(({ resourceType, bundle }) => [resourceType, bundle]))
-  if (entityType !== 'node' && !refersToItself(pages, bundleOf)) return undefined
+  if (entityType !== 'node' && !refersToItself(pages, bundleOf)) {
+    return CORE_CONTENT.includes(entityType) ? holdersOfNodes(pages) : undefined
+  }
   const fields = pages.flatMap(({ bundle, rows }) => fieldsOf(bundle, rows, bundleOf))
   const bundles = own.map(({ bundle }) => bundle)
   const [fullest] = fields
@@ -79,6 +84,30 @@ export async function proposeBundles(
 interface BundlePage {
   bundle: string
   rows: Resource[]
+}
+
+/** The fields of entities that hold any number of nodes. */
+export function nodeFields(rows: Resource[]): string[] {
+  return relationsOf(rows)
+    .filter(({ many, targets }) => many && targets.some(({ type }) => type.startsWith('node--')))
+    .map(({ name }) => name)
+}
+
+/**
+ * Of an entity type of core, the bundles that hold any number of nodes: its others are what any site
+ * has. Those of which nothing can be seen may be editions too.
+ */
+function holdersOfNodes(pages: BundlePage[]): BundleProposal | undefined {
+  const names = new Set(pages.flatMap(({ rows }) => nodeFields(rows)))
+  const isHolder = ({ rows }: BundlePage) =>
+    rows.length === 0 || relationsOf(rows).some(({ name }) => names.has(name))
+  const editions = pages.filter(isHolder).map(({ bundle }) => bundle)
+  if (names.size === 0 || editions.length === pages.length) return undefined
+  return {
+    bundles: pages.map(({ bundle }) => bundle),
+    editions,
+    why: `they hold nodes in ${[...names].join(', ')}`
+  }
 }
 
 /** Whether any number of entities of the type itself are referred to, and no nodes. */

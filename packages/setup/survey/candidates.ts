@@ -2,8 +2,7 @@ import { scalarText, type Resource } from '../../../lib/drupal/document.ts'
 import { INTERNAL } from '../../../lib/editions/model.ts'
 import type { Collection } from '../../../lib/editions/site/catalog.ts'
 import type { Ask } from './ask.ts'
-import { relationsOf } from './attributes.ts'
-import { proposeBundles } from './bundles.ts'
+import { CORE_CONTENT, nodeFields, proposeBundles } from './bundles.ts'
 
 /**
  * Entity types of Drupal core and of modules that nearly every site has: what editions refer to,
@@ -63,6 +62,9 @@ const COMMON = new Set([
   'workflow'
 ])
 
+/** How many bundles of an entity type of core are looked at. */
+const TRIES = 20
+
 /** Of the types in COMMON, those that could hold editions where there is nothing else. */
 const SECOND_BEST = ['node', 'media']
 
@@ -77,25 +79,22 @@ export interface Candidate {
 }
 
 /**
- * The content entity types of a site that are not Drupal core's. Nodes are one more where they hold
- * articles and none of those does.
+ * The content entity types of a site that are not Drupal core's, and those of core that hold nodes.
+ * Nodes are one more where they hold articles and none of those does.
  */
 export async function candidatesIn(ask: Ask, collections: Collection[]): Promise<Candidate[]> {
   const { list } = ask
-  const own = Map.groupBy(
+  const byType = Map.groupBy(
     collections.filter(({ entityType }) => !COMMON.has(entityType)),
     ({ entityType }) => entityType
   )
   const candidates = await Promise.all(
-    [...own].map(async ([entityType, ofType]): Promise<Candidate[]> => {
+    [...byType].map(async ([entityType, ofType]): Promise<Candidate[]> => {
       const { rows } = await list(ofType[0]!.path)
       const isConfiguration =
         rows.length > 0
           ? isConfig(rows[0]!)
           : ofType.length === 1 && ofType[0]!.bundle === entityType
-      const holdsNodes = relationsOf(rows).some(
-        ({ many, targets }) => many && targets.some(({ type }) => type.startsWith('node--'))
-      )
       return isConfiguration
         ? []
         : [
@@ -103,16 +102,36 @@ export async function candidatesIn(ask: Ask, collections: Collection[]): Promise
               entityType,
               bundles: ofType.map(({ bundle }) => bundle),
               seen: rows.length,
-              holdsNodes
+              holdsNodes: nodeFields(rows).length > 0
             }
           ]
     })
   )
-  const all = candidates.flat()
-  if (all.some(({ holdsNodes }) => holdsNodes)) return all
+  const own = candidates.flat()
+  if (own.some(({ holdsNodes }) => holdsNodes)) return own
+  const all = [...own, ...(await coreHolders(ask, collections))]
   const nodes = await proposeBundles(ask, 'node', collections)
   const areNodes = nodes !== undefined && nodes.editions.length > 0
   return all.length > 0 && !areNodes ? all : [...all, ...coreCandidate(collections, areNodes)]
+}
+
+/** Entity types of core beside nodes of which a bundle holds any number of nodes. */
+async function coreHolders({ list }: Ask, collections: Collection[]): Promise<Candidate[]> {
+  const candidates = await Promise.all(
+    CORE_CONTENT.map(async (entityType) => {
+      const own = collections
+        .filter((collection) => collection.entityType === entityType)
+        .slice(0, TRIES)
+      const pages = await Promise.all(own.map(({ path }) => list(path)))
+      return {
+        entityType,
+        bundles: own.map(({ bundle }) => bundle),
+        seen: pages.reduce((sum, { rows }) => sum + rows.length, 0),
+        holdsNodes: pages.some(({ rows }) => nodeFields(rows).length > 0)
+      }
+    })
+  )
+  return candidates.filter(({ holdsNodes }) => holdsNodes)
 }
 
 /** Nodes, else media: editions of a site that has no entity type of its own for them. */
