@@ -89,6 +89,24 @@ t.test("labels, help texts and required marks are Drupal's where the content mod
       ['Print', undefined, undefined]
     ]
   )
+  const form = contentModel({
+    fieldConfig: { field_price: { group: 'Sale' }, field_text: { group: 'Texts' }, field_note: {}, field_format: { group: 'Sale' } }
+  }) as Model
+  const long = [{ value: 'a', format: 'basic_html', processed: 'a' }]
+  t.strictSame(
+    shapesOf({ field_extra: [], field_format: [], field_note: long, field_price: long, field_text: [], title: [] }, form).map(
+      ({ name, group }) => [name, group]
+    ),
+    [
+      ['title', undefined],
+      ['field_extra', undefined],
+      ['field_note', undefined],
+      ['field_format', 'Sale'],
+      ['field_price', 'Sale'],
+      ['field_text', 'Texts']
+    ],
+    'in the order and the groups of the form, those of no group first, those of many lines last'
+  )
   t.throws(() => contentModel({ fieldConfig: { title: { help: 'x' } } }), { message: /fieldConfig\/title\/help/ })
 })
 

@@ -9,7 +9,7 @@ t.test('fields have the labels, help texts and required marks that the content m
   const fieldConfig = {
     title: { label: 'Headline of the day', required: true },
     field_publication_date: { description: 'The day it is <em>sold</em>.', required: true },
-    field_page_count: { description: 'How many pages are <em>printed</em>.' },
+    field_page_count: { description: 'How many pages are <em>printed</em>.', group: 'In print' },
     field_articles: { label: 'Stories' }
   }
   const model = join(
@@ -26,6 +26,7 @@ t.test('fields have the labels, help texts and required marks that the content m
   await shows(page.getByText('How many pages are printed.'))
   t.equal(await pages.getAttribute('aria-describedby'), 'help-field_page_count notes-field_page_count')
   await shows(page.getByRole('heading', { level: 2, name: 'Stories' }))
+  await shows(page.getByRole('group', { name: 'In print' }).getByRole('spinbutton', { name: 'Page count' }))
   await accessibleAnywhere(t, page, 'an edition with labels of Drupal')
 
   await page.goto(`${page.url().split('#')[0]}#/new`)

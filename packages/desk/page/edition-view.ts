@@ -10,7 +10,7 @@ import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Notifier } from './notifier.ts'
 import type { Windows } from './windows.ts'
-import { tokensOf } from './fields.ts'
+import { groupsOf, tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { draftsView } from './drafts-view.ts'
@@ -161,7 +161,12 @@ function content(session: Session, context: EditionContext): TemplateResult {
         session.save()
       }}>
         <h2 class="spoken">${say('fields')}</h2>
-        <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
+        ${groupsOf(fields, ({ shape }) => shape).map(({ group, members }) => {
+          const views = html`<div class="fields">${members.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>`
+          return group === ''
+            ? views
+            : html`<fieldset class="group"><legend dir="auto">${group}</legend>${views}</fieldset>`
+        })}
         ${
           fixed.length === 0
             ? nothing

@@ -31,6 +31,8 @@ export interface Shape {
   help?: string
   /** Whether Drupal wants a value. */
   isRequired?: boolean
+  /** The group of Drupal's form in which it stands. */
+  group?: string
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -50,8 +52,9 @@ const KEPT_BY_DRUPAL =
   /^(created|uid|path|metatag|menu_link|_links)$|^(revision|content_translation)_/
 
 /**
- * The fields that an editor sees, the label, the key and the edition type first, those of many
- * lines last. Base fields are shown like `field_*` ones, except those that Drupal keeps for itself.
+ * The fields that an editor sees, the label, the key and the edition type first, then in the order
+ * of Drupal's form as far as the content model has it: those in no group before the groups, and in
+ * each those of many lines last. Base fields are shown like `field_*` ones, except those that Drupal keeps for itself.
  * JSON:API does not tell an editor what type a field has, so it is read off its value or, where it
  * is empty, off that of another edition; one that is empty everywhere is a line of text, which
  * Drupal casts.
@@ -69,9 +72,12 @@ export function shapesOf(
     (name) => name !== null && name in edition
   ) as string[]
   const hiddenNames = [...first, ...Object.values(keys)]
-  const others = Object.keys(edition).filter(
-    (name) => !hiddenNames.includes(name) && !KEPT_BY_DRUPAL.test(name)
-  )
+  const formOrder = Object.keys(model.fieldConfig)
+  const placeOf = (name: string) =>
+    formOrder.includes(name) ? formOrder.indexOf(name) : formOrder.length
+  const others = Object.keys(edition)
+    .filter((name) => !hiddenNames.includes(name) && !KEPT_BY_DRUPAL.test(name))
+    .toSorted((one, other) => placeOf(one) - placeOf(other))
   const shapes = [...first, ...others].map((name): Shape => {
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
@@ -84,11 +90,31 @@ export function shapesOf(
       template: templateOf(kind, sample),
       ...(kind === 'moment' && { zone: model.timeZone }),
       ...(isRange && { isRange }),
-      ...helpOf(name, model)
+      ...helpOf(name, model),
+      ...(!first.includes(name) && groupOf(name, model))
     }
   })
   const isLong = ({ kind }: Shape) => kind === 'text' || kind === 'lines'
-  return [...shapes.filter((shape) => !isLong(shape)), ...shapes.filter(isLong)]
+  return groupsOf(shapes, (shape) => shape).flatMap(({ members }) => [
+    ...members.filter((shape) => !isLong(shape)),
+    ...members.filter(isLong)
+  ])
+}
+
+function groupOf(name: string, { fieldConfig }: Model): Pick<Shape, 'group'> {
+  const { group = '' } = fieldConfig[name] ?? {}
+  return group === '' ? {} : { group }
+}
+
+/** Fields by their groups: first those that are in none, under no name. */
+export function groupsOf<Member>(
+  all: Member[],
+  shapeOf: (member: Member) => Shape
+): Array<{ group: string; members: Member[] }> {
+  const groups = Map.groupBy(all, (member) => shapeOf(member).group ?? '')
+  return [...groups]
+    .map(([group, members]) => ({ group, members }))
+    .toSorted((one, other) => Number(one.group !== '') - Number(other.group !== ''))
 }
 
 /** What Drupal says of a field besides its label; of markup in it the words. */

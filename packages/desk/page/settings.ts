@@ -20,8 +20,11 @@ export interface Model {
   timestampFields: string[]
   /** The site's, an IANA name; without it times are shown as the CMS writes them. */
   timeZone?: string
-  /** What Drupal says to editors of fields, as far as the content model has it. */
-  fieldConfig: Record<string, { label?: string; description?: string; required?: boolean }>
+  /** What Drupal says to editors of fields, as far as the content model has it, in its form's order. */
+  fieldConfig: Record<
+    string,
+    { label?: string; description?: string; required?: boolean; group?: string }
+  >
   /** Fields that hold references, and to what. */
   references: Record<string, string>
   bundleEntityType: string | null
