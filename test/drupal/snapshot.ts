@@ -69,7 +69,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function install({ names, structure, content: contentScript }: Recipe, tree: Tree, folder: string): Promise<void> {
+async function install(
+  { names, structure, content: contentScript, profile = 'minimal' }: Recipe,
+  tree: Tree,
+  folder: string
+): Promise<void> {
   const work = `${folder}.${process.pid}`
   const web = layOut(tree, work)
   const site = join(web, 'sites/default')
@@ -78,7 +82,7 @@ async function install({ names, structure, content: contentScript }: Recipe, tre
     cpSync(script('settings.php'), join(site, 'settings.php'))
     writeFileSync(join(site, 'services.yml'), services(tree, names.jsonapiPath))
     await createDatabase(web)
-    await run(php, [...phpOptions, script('install.php')], { cwd: web })
+    await run(php, [...phpOptions, script('install.php'), profile], { cwd: web })
     const given = `$names = json_decode(base64_decode('${Buffer.from(JSON.stringify(names)).toString('base64')}'), TRUE);`
     await runInSite(web, `${given} require '${script(structure)}';`)
     const content = await runInSite(web, `${given} return require '${script(contentScript)}';`)

@@ -12,6 +12,8 @@ export interface Recipe {
   names: { jsonapiPath: string }
   structure: string
   content: string
+  /** The installation profile of core, minimal unless told. */
+  profile?: string
 }
 
 /** The names one variant of the test site uses; the PHP of ./php takes them as they are. */

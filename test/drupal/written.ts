@@ -15,13 +15,27 @@ export interface Written {
   /** What the command said. */
   lines: string[]
   isRight: boolean
+  /** How often somebody at a terminal would have been asked. */
+  questions: number
+}
+
+/** What somebody at a terminal answers; without it nobody is there. */
+export interface Answers {
+  entityType: string
+  bundles: string[]
 }
 
 /** What `npm run model` writes and says on a site, asked as one of its users. */
-export async function writtenModel(site: { url: string; jsonapiPath: string }, user: string, entityType?: string): Promise<Written> {
+export async function writtenModel(
+  site: { url: string; jsonapiPath: string },
+  user: string,
+  entityType?: string,
+  answers?: Answers
+): Promise<Written> {
   const http = createHttp({ url: site.url, timeoutMs: 60_000 })
   const file = join(mkdtempSync(join(tmpdir(), 'quoin-model-')), 'content-model.json')
   const lines: string[] = []
+  let questions = 0
   const { url, jsonapiPath } = site
   const isRight = await report(
     writeModel({
@@ -30,14 +44,24 @@ export async function writtenModel(site: { url: string; jsonapiPath: string }, u
       jsonapiPath,
       account: basicAccount({ http, jsonapiPath }, user, user),
       ...(entityType !== undefined && { entityType }),
-      choose: async () => undefined,
-      chooseBundles: async () => undefined,
+      choose: async () => {
+        questions++
+        return answers?.entityType
+      },
+      chooseBundles: async () => {
+        questions++
+        return answers?.bundles
+      },
+      askPath: async () => {
+        questions++
+        return undefined
+      },
       schema: './content-model.schema.json',
       write: (text) => writeFileSync(file, text)
     }),
     (line) => lines.push(line)
   ).finally(() => http.close())
-  return { file, lines, isRight }
+  return { file, lines, isRight, questions }
 }
 
 const files = new Map<string, Promise<string>>()

@@ -2,7 +2,7 @@
 
 /**
  * @file
- * Installs core's minimal profile into the web root that is the working folder.
+ * Installs the profile that is named into the web root that is the working folder.
  */
 
 $loader = require getcwd() . '/autoload.php';
@@ -11,7 +11,7 @@ require_once getcwd() . '/core/includes/install.core.inc';
 install_drupal($loader, [
   'interactive' => FALSE,
   'site_path' => 'sites/default',
-  'parameters' => ['profile' => 'minimal', 'langcode' => 'en'],
+  'parameters' => ['profile' => $argv[1], 'langcode' => 'en'],
   'forms' => [
     'install_configure_form' => [
       'site_name' => 'CMS',
