@@ -1,8 +1,6 @@
-import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { MODULE_SECRET } from '../boards/fixtures.ts'
@@ -308,33 +306,4 @@ t.test('saves that do not come through Quoin respect locks, and Quoin hears of t
     t.ok((await waiting()) > 0)
     t.match(await log(), /answered 401/)
   })
-})
-
-t.test('what the module costs a save of the form', { timeout: 1_200_000 }, async (t) => {
-  const COUNT = Number(process.env['MODULE_SAVES'] ?? 15)
-  const { site } = await openNewsroom(t)
-  const id = site.content.editions[0]!
-  const browser = await openBrowser(site, 'editor')
-  const off = join(site.root, 'sites/default/off')
-  appendFileSync(join(site.root, 'sites/default/settings.php'), `\nif (file_exists('${off}')) $settings['quoin'] = [];\n`)
-  await sleep(2500)
-  const times = { with: [] as number[], without: [] as number[] }
-  const save = async (kind: keyof typeof times) => {
-    const form = await browser.open(`/node/${id}/edit`)
-    if (kind === 'without') writeFileSync(off, '')
-    const { status, ms } = await browser.submit(form, { 'field_banner[0][value]': `${Math.random()}` })
-    rmSync(off, { force: true })
-    t.equal(status, 303)
-    times[kind].push(ms)
-  }
-  for (let count = 0; count < COUNT + 2; count++) {
-    // In turns, so that what else the machine does slows both.
-    await save('with')
-    await save('without')
-  }
-  const median = (all: number[]) => all.slice(2).sort((a, b) => a - b)[Math.floor(COUNT / 2)]!
-  const [withModule, without] = [median(times.with), median(times.without)]
-  t.comment(`p50 of ${COUNT} saves each: ${withModule.toFixed(0)} ms with the module, ${without.toFixed(0)} ms without it`)
-  // On a quiet machine it is at most 30 ms; while it is busy, all of it takes longer.
-  t.ok(withModule - without < 30 + without / 2, `${(withModule - without).toFixed(0)} ms more`)
 })
