@@ -54,7 +54,8 @@ export async function openBrowser({ url }: Pick<RunningSite<unknown>, 'url'>, us
 
 /** The first form with a token of Drupal's that is no search. */
 function formIn(html: string): Form | undefined {
-  const [, attributes = '', content = ''] = /<form([^>]*-form[^>]*)>(.*?)<\/form>/s.exec(html) ?? []
+  const forms = [...html.matchAll(/<form([^>]*)>(.*?)<\/form>/gs)]
+  const [, attributes = '', content = ''] = forms.find(([, , content]) => content!.includes('name="form_token"')) ?? []
   if (content === '') return undefined
   const form: Form = { values: {}, buttons: {}, action: attributeIn(attributes, 'action') ?? '' }
   for (const [, attributes] of content.matchAll(/<input\b([^>]*)>/g)) takeInput(form, attributes!)

@@ -98,16 +98,21 @@ final class SaveCheck {
   /**
    * The fields of others that a save would change.
    *
+   * @param \Drupal\Core\Entity\ContentEntityInterface $entity
+   *   The entity as it is to be saved.
+   * @param \Drupal\Core\Entity\ContentEntityInterface|null $stored
+   *   What it is compared with; by default the revision that it was loaded in.
+   *
    * @return array<string, string|null>
    *   Who has locked each of them, by the name of the field: what users call
    *   them, NULL where that is not known.
    */
-  public function holders(ContentEntityInterface $entity): array {
+  public function holders(ContentEntityInterface $entity, ?ContentEntityInterface $stored = NULL): array {
     $request = $this->requests->getMainRequest();
     if ($request === NULL || $entity->isNew() || !$this->isChecked($request, $entity)) {
       return [];
     }
-    $stored = $this->changedFields->stored($entity, $entity->getLoadedRevisionId());
+    $stored ??= $this->changedFields->stored($entity, $entity->getLoadedRevisionId());
     $fields = array_slice($this->changedFields->inTranslation($entity, $stored), 0, self::FIELDS);
     $holders = $fields === [] ? [] : $this->ask($entity, $fields);
     $this->refused = array_merge($this->refused, array_keys($holders));

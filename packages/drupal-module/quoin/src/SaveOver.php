@@ -10,14 +10,11 @@ use Drupal\Core\Form\ConfirmFormInterface;
 use Drupal\Core\Form\FormStateInterface;
 use Drupal\Core\Security\TrustedCallbackInterface;
 use Drupal\Core\Session\AccountInterface;
-use Drupal\Core\StringTranslation\StringTranslationTrait;
 
 /**
  * Lets users save over locks in edit forms, where they may and say so.
  */
 final class SaveOver implements TrustedCallbackInterface {
-
-  use StringTranslationTrait;
 
   /**
    * The name of the checkbox.
@@ -54,22 +51,29 @@ final class SaveOver implements TrustedCallbackInterface {
     if (!$is_edit_form || $object->getEntity()->isNew() || !$this->connection->isConfigured()) {
       return;
     }
-    $form[self::NAME] = [
-      '#weight' => 99,
-      '#access' => $this->account->hasPermission(SaveCheck::PERMISSION),
-      '#pre_render' => [[self::class, 'hideUnlessRefused']],
-      'choice' => [
-        '#type' => 'checkbox',
-        '#parents' => [self::NAME],
-        '#title' => $this->t('Save over it'),
-        '#description' => $this->t('Saves these fields although somebody else is editing them.'),
-      ],
-    ];
+    $form[self::NAME] = self::checkbox(self::NAME, $this->account);
     if ($object->getEntity()->getEntityType()->isRevisionable()) {
       $form[self::REVISION] = ['#type' => 'hidden', '#default_value' => $object->getEntity()->getLoadedRevisionId()];
     }
     $form['#entity_builders'][] = [self::class, 'noteChoice'];
     $form['#validate'][] = [self::class, 'requireVisibleRefusal'];
+  }
+
+  /**
+   * The checkbox, which is shown when a save was refused.
+   */
+  public static function checkbox(string $name, AccountInterface $account): array {
+    return [
+      '#weight' => 99,
+      '#access' => $account->hasPermission(SaveCheck::PERMISSION),
+      '#pre_render' => [[self::class, 'hideUnlessRefused']],
+      'choice' => [
+        '#type' => 'checkbox',
+        '#parents' => [$name],
+        '#title' => t('Save over it'),
+        '#description' => t('Saves these fields although somebody else is editing them.'),
+      ],
+    ];
   }
 
   /**
