@@ -109,39 +109,55 @@ function teller(listener: Listener, isIn: (tell: Tell) => boolean): Tell {
   return tell
 }
 
-/**
- * Opens the stream at a path. It ends when the last listener leaves.
- * @returns adds a listener. One that comes later is told at once what the others know
- */
-function openStream(
+/** What a stream has told of locks, and since the last snapshot of who asks for them or looks on. */
+function createRecord() {
+  let locks = new Map<string, LockView>()
+  const signs = new Map<string, Parameters<Tell>>()
+  return {
+    signs,
+    locks: () => [...locks.values()],
+    snapshot({ data }: { data: LockView[] }): void {
+      locks = new Map(data.map((lock) => [keyOf(lock), lock]))
+      signs.clear()
+    },
+    locked(lock: LockView): void {
+      locks.set(keyOf(lock), lock)
+    },
+    released(lock: LockView): void {
+      locks.delete(keyOf(lock))
+    },
+    sign(name: 'requested' | 'present', sign: Petition | Presence): void {
+      const key = name + keyOf(sign) + sign.userData.uid
+      if (sign.until) signs.set(key, [name, sign])
+      else signs.delete(key)
+    }
+  }
+}
+
+interface Connection {
+  /** A new stream is about to be opened. */
+  begin: () => void
+  breakOff: () => void
+  /** What to do with each type of event. */
+  events: Record<string, (data: any) => void>
+}
+
+/** Keeps a stream open: opens it again when it breaks off, is refused or falls silent. */
+function keepOpen(
   { http, EventSource, later }: FeedDeps,
   path: string,
   query: QueryValues,
-  onEnd: () => void
-): (listener: Listener) => () => void {
-  const tells = new Set<Tell>()
-  let presentLocks = new Map<string, LockView>()
-  /** Who asks for a lock, and who looks on, since the last snapshot. */
-  const signs = new Map<string, Parameters<Tell>>()
+  { begin, breakOff, events }: Connection
+) {
   let source: EventStream | undefined
-  /** Whether there was a snapshot, and one since the stream was opened last. */
-  let [wasKnown, isKnown] = [false, false]
-  let isDown = false
-  let isStale = false
+  let isClosed = false
   let failures = 0
   /** Ends the wait for the next event, or for the next try. */
   let cancel = () => {}
   /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
   let silenceMs = 0
 
-  const tellAll: Tell = (...news) => {
-    for (const tell of tells) tell(...news)
-  }
-
-  /**
-   * Opens the stream again when it is silent for too long: the platform does not notice every lost
-   * connection.
-   */
+  /** The platform does not notice every lost connection. */
   function listen(): void {
     cancel()
     if (silenceMs) {
@@ -153,13 +169,74 @@ function openStream(
     }
   }
 
+  function retry(): void {
+    breakOff()
+    cancel()
+    cancel = later(backoff(++failures), open)
+  }
+
+  async function open(): Promise<void> {
+    const url = await http.streamUrl(path, query).catch(() => undefined)
+    if (isClosed) return
+    if (!url) return retry()
+    const stream = (source = new EventSource!(url, { withCredentials: true }))
+    const on = (type: string, run: (data: any) => void) =>
+      stream.addEventListener(type, ({ data }) => {
+        if (isClosed) return
+        const news = data && JSON.parse(data)
+        if (type === 'heartbeat') silenceMs = news.seconds * MISSED_MS || silenceMs
+        listen()
+        run(news)
+      })
+    begin()
+    listen()
+    for (const type in events) on(type, events[type]!)
+    // Anything but 200 ends an EventSource for good.
+    on('error', () => (stream.readyState === CLOSED ? retry() : breakOff()))
+  }
+
+  open()
+  return {
+    /** The stream has told something, so the next failure is the first. */
+    succeed(): void {
+      failures = 0
+    },
+    close(): void {
+      isClosed = true
+      cancel()
+      source?.close()
+    }
+  }
+}
+
+/**
+ * Opens the stream at a path. It ends when the last listener leaves.
+ * @returns adds a listener. One that comes later is told at once what the others know
+ */
+function openStream(
+  deps: FeedDeps,
+  path: string,
+  query: QueryValues,
+  onEnd: () => void
+): (listener: Listener) => () => void {
+  const tells = new Set<Tell>()
+  const record = createRecord()
+  /** Whether there was a snapshot, and one since the stream was opened last. */
+  let [wasKnown, isKnown] = [false, false]
+  let isDown = false
+  let isStale = false
+
+  const tellAll: Tell = (...news) => {
+    for (const tell of tells) tell(...news)
+  }
+
   function deliver(isWhole?: boolean, tell = tellAll): void {
-    tell('locks', [...presentLocks.values()], isStale, isWhole)
+    tell('locks', record.locks(), isStale, isWhole)
   }
 
   function change(isWhole?: boolean): void {
     isDown &&= isStale
-    failures = 0
+    connection.succeed()
     deliver(isWhole)
   }
 
@@ -169,80 +246,56 @@ function openStream(
     tellAll('down')
   }
 
-  function retry(): void {
-    breakOff()
-    cancel()
-    if (tells.size) cancel = later(backoff(++failures), open)
+  const onLock = (name: 'locked' | 'released') => (lock: LockView) => {
+    record[name](lock)
+    change()
   }
-
-  async function open(): Promise<void> {
-    const url = await http.streamUrl(path, query).catch(() => undefined)
-    if (!tells.size) return
-    if (!url) return retry()
-    const stream = (source = new EventSource!(url, { withCredentials: true }))
-    const on = (type: string, run: (data: any) => void) =>
-      stream.addEventListener(type, ({ data }) => {
-        if (tells.size) {
-          listen()
-          run(data && JSON.parse(data))
-        }
-      })
-    isKnown = isStale = false
-    listen()
-    on('snapshot', ({ data }: { data: LockView[] }) => {
-      presentLocks = new Map(data.map((lock) => [keyOf(lock), lock]))
-      signs.clear()
-      wasKnown = isKnown = true
-      change(true)
-    })
-    on('locked', (lock: LockView) => {
-      presentLocks.set(keyOf(lock), lock)
-      change()
-    })
-    on('released', (lock: LockView) => {
-      presentLocks.delete(keyOf(lock))
-      change()
-    })
-    on('heartbeat', ({ seconds }: { seconds: number }) => {
-      silenceMs = seconds * MISSED_MS || silenceMs
-      listen()
-      // The stream came back by itself and nothing has changed: no snapshot follows.
-      if (isDown && isKnown && !isStale) change()
-    })
-    on('saved', (data) => tellAll('saved', data))
-    for (const name of ['requested', 'present'] as const) {
-      on(name, (sign: Petition | Presence) => {
-        const key = name + keyOf(sign) + sign.userData.uid
-        if (sign.until) signs.set(key, [name, sign])
-        else signs.delete(key)
-        tellAll(name, sign)
-      })
-    }
-    on('stale', () => {
-      isStale = true
-      breakOff()
-    })
-    // A snapshot follows.
-    for (const name of ['open', 'live']) {
-      on(name, () => {
-        isStale = false
-      })
-    }
-    // Anything but 200 ends an EventSource for good.
-    on('error', () => (stream.readyState === CLOSED ? retry() : breakOff()))
+  const onSign = (name: 'requested' | 'present') => (sign: Petition | Presence) => {
+    record.sign(name, sign)
+    tellAll(name, sign)
   }
+  // A snapshot follows.
+  const freshen = () => {
+    isStale = false
+  }
+  const connection = keepOpen(deps, path, query, {
+    begin() {
+      isKnown = isStale = false
+    },
+    breakOff,
+    events: {
+      snapshot(snapshot) {
+        record.snapshot(snapshot)
+        wasKnown = isKnown = true
+        change(true)
+      },
+      locked: onLock('locked'),
+      released: onLock('released'),
+      heartbeat() {
+        // The stream came back by itself and nothing has changed: no snapshot follows.
+        if (isDown && isKnown && !isStale) change()
+      },
+      saved: (saved) => tellAll('saved', saved),
+      requested: onSign('requested'),
+      present: onSign('present'),
+      stale() {
+        isStale = true
+        breakOff()
+      },
+      open: freshen,
+      live: freshen
+    }
+  })
 
-  open()
   return (listener) => {
     const tell = teller(listener, (tell) => tells.has(tell))
     tells.add(tell)
     if (wasKnown) deliver(true, tell)
-    for (const sign of signs.values()) tell(...sign)
+    for (const sign of record.signs.values()) tell(...sign)
     if (isDown) tell('down')
     return () => {
       if (!tells.delete(tell) || tells.size) return
-      cancel()
-      source?.close()
+      connection.close()
       onEnd()
     }
   }

@@ -12,7 +12,7 @@ import { testRecipes } from './recipe-tests.ts'
 import { recipes } from './recipes.ts'
 
 /** The most that the client may have as one ES module, gzipped, and its package unpacked, in bytes. */
-const MOST = 5400
+const MOST = 5500
 const MOST_UNPACKED = 200_000
 
 /** Where the client stands once it is built and packed, and an empty project has it installed. */
