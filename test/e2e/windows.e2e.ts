@@ -65,11 +65,13 @@ for (const count of COUNTS) {
     await shows(first.getByText('Ben', { exact: true }))
     const second = windows[1]!
     await shows(second.getByText('connecting', { exact: true }))
+    await client('ben').editions.update(ids[1]!, { title: [{ value: 'Saved meanwhile' }] })
     t.comment(
       `the second, whose stream had ended, is live again after ${await timeOf(async () => {
         await see(second, true)
         await shows(live(second))
       })} ms`
     )
+    await shows(second.getByRole('heading', { level: 1, name: 'Saved meanwhile' }))
   })
 }
