@@ -75,7 +75,7 @@ const watchSchema = {
   tags: ['locks'],
   summary: 'Watch the lock board of an edition, as Server-Sent Events',
   description:
-    'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes: right after the event `saved` that tells of it, else within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too.',
+    'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes: right after the event `saved` that tells of it, else within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too. Of operations on the running order `saved` has those that changed something, as `operations`, and the entity tag of the state that they were done to, as `from`: the part before the dot counts.',
   params: EditionParams,
   headers: FeedHeaders,
   response: answers(

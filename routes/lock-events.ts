@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { streamOwner } from '../lib/auth/address.ts'
+import { withoutOperations } from '../lib/locks/feed-events.ts'
 import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
 import type { Handler } from './handler.ts'
@@ -50,7 +51,12 @@ const watch: Handler<typeof watchSchema> = async function (request, reply) {
     lastEventId: request.headers['last-event-id'],
     caller: streamOwner(request)
   })
-  return streamOf(request, reply, watcher)
+  // Who may see these locks may not see the edition.
+  const next = async () => {
+    const batch = await watcher.next()
+    return batch && withoutOperations(batch)
+  }
+  return streamOf(request, reply, { ...watcher, next })
 }
 
 const streamOf = createEventStreams(({ locks }) => ({ data: locks }))

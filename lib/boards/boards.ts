@@ -7,7 +7,7 @@ import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
 import type { Watcher } from '../locks/watcher.ts'
 import { entitiesOf, lockType } from './entities.ts'
-import { lockNames, watchEntities, type LiveOptions } from './live-board.ts'
+import { lockNames, watchEntities, type LiveOptions, type BoardScope } from './live-board.ts'
 import { lockNameOf } from './names.ts'
 import { createSharedReads, type JoinRead } from './shared-reads.ts'
 import { visibleLocks, type MayView } from './visible-locks.ts'
@@ -19,8 +19,8 @@ export interface BoardsDeps {
 }
 
 export interface BoardContext extends BoardsDeps {
-  /** Joins a read of the entities of a board, which all callers with the same credentials share. */
-  share: JoinRead<Entity[]>
+  /** Joins a read of what a board has, which all callers with the same credentials share. */
+  share: JoinRead<BoardScope>
 }
 
 export interface Board {
@@ -40,7 +40,7 @@ export type Boards = ReturnType<typeof createBoards>
  * holds.
  */
 export function createBoards({ locks, editions, model }: BoardsDeps) {
-  const context: BoardContext = { locks, editions, model, share: createSharedReads<Entity[]>() }
+  const context: BoardContext = { locks, editions, model, share: createSharedReads<BoardScope>() }
   return {
     /** The edition with an integer id or uuid, as its locks name it. */
     edition: (id: string): Entity => ({ type: lockType(model.entityType, model), id }),
@@ -70,7 +70,7 @@ export async function readBoard(
   mayView?: MayView
 ): Promise<Board> {
   const { locks, model } = context
-  const entities = await entitiesOfBoard(context, id, caller)
+  const { entities } = await scopeOfBoard(context, id, caller)
   const views = await locks.view(lockNames(entities, model))
   return {
     locks: mayView ? await visibleLocks(views, mayView, model) : views,
@@ -112,9 +112,9 @@ export async function watchBoard(
   caller: Caller,
   options?: LiveOptions
 ): Promise<Watcher> {
-  const readEntities = (caller: Caller) => entitiesOfBoard(context, id, caller)
+  const readScope = (caller: Caller) => scopeOfBoard(context, id, caller)
   const fields = context.model.fields.articles
-  return watchEntities(context, id, caller, readEntities, { ...options, fields })
+  return watchEntities(context, id, caller, readScope, { ...options, fields })
 }
 
 /**
@@ -129,16 +129,23 @@ export async function watchRows(
   list: (caller: Caller) => Promise<Rows>,
   options?: LiveOptions
 ): Promise<Watcher> {
-  const readEntities = async (caller: Caller) => entitiesOfRows(await list(caller), context.model)
-  return watchEntities(context, name, caller, readEntities, options)
+  const readScope = async (caller: Caller) => ({
+    entities: entitiesOfRows(await list(caller), context.model),
+    shownFields: []
+  })
+  return watchEntities(context, name, caller, readScope, options)
 }
 
-async function entitiesOfBoard(
+async function scopeOfBoard(
   { editions, model }: BoardContext,
   id: string,
   caller: Caller
-): Promise<Entity[]> {
-  return entitiesOf(await editions.bare(id, caller), model)
+): Promise<BoardScope> {
+  const edition = await editions.bare(id, caller)
+  return {
+    entities: entitiesOf(edition, model),
+    shownFields: model.fields.articles.filter((field) => Object.hasOwn(edition, field))
+  }
 }
 
 function entitiesOfRows({ rows, entityType }: Rows, model: ContentModel): Entity[] {

@@ -1,7 +1,7 @@
 import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
-import type { Batch } from '../locks/feed-events.ts'
+import { withoutOperations, type Batch } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Entity } from '../locks/schemas.ts'
 import type { FeedWatcher, Watcher, WatchOptions } from '../locks/watcher.ts'
@@ -15,10 +15,17 @@ import { visibleBatch, type MayView } from './visible-locks.ts'
  */
 const SHARED = 0.9
 
+/** What a caller is shown of a board. */
+export interface BoardScope {
+  entities: Entity[]
+  /** The fields with the running orders. */
+  shownFields: string[]
+}
+
 export interface LiveContext {
   locks: Pick<Locks, 'feed'>
   model: ContentModel
-  share: JoinRead<Entity[]>
+  share: JoinRead<BoardScope>
 }
 
 export interface LiveOptions extends WatchOptions {
@@ -28,12 +35,12 @@ export interface LiveOptions extends WatchOptions {
 /** One event stream of a board. */
 interface LiveBoard {
   watcher: FeedWatcher
-  sharedRead: SharedRead<Entity[]>
+  sharedRead: SharedRead<BoardScope>
   model: ContentModel
   mayView: MayView | undefined
   /** A save of these fields changes which entities are on the board. */
   fields: string[]
-  entities: Entity[]
+  scope: BoardScope
   /** Whether the last batch told of such a save. */
   isRearranged: boolean
   isOver: boolean
@@ -42,26 +49,26 @@ interface LiveBoard {
 /**
  * Watches the locks and signs of the entities of a board.
  * @param name of the board, the same for all who watch it
- * @param readEntities finds what is watched, anew at every heartbeat
+ * @param readScope finds what is watched, anew at every heartbeat
  * @param options.fields a save of these changes what is watched, at once
- * @throws {Failure} as `readEntities` and `feed.watch`
+ * @throws {Failure} as `readScope` and `feed.watch`
  */
 export async function watchEntities(
   { locks, model, share }: LiveContext,
   name: string,
   caller: Caller,
-  readEntities: (caller: Caller) => Promise<Entity[]>,
+  readScope: (caller: Caller) => Promise<BoardScope>,
   { mayView, fields = [], ...options }: LiveOptions & { fields?: string[] } = {}
 ): Promise<Watcher> {
-  const entities = await readEntities(caller)
-  const watcher = await locks.feed.watch(lockNames(entities, model), options)
+  const scope = await readScope(caller)
+  const watcher = await locks.feed.watch(lockNames(scope.entities, model), options)
   const live: LiveBoard = {
     watcher,
-    sharedRead: share(name, caller, watcher.heartbeatMs * SHARED, readEntities),
+    sharedRead: share(name, caller, watcher.heartbeatMs * SHARED, readScope),
     model,
     mayView,
     fields,
-    entities,
+    scope,
     isRearranged: false,
     isOver: false
   }
@@ -82,7 +89,8 @@ async function nextBatch(live: LiveBoard): Promise<Batch | undefined> {
   const batch = await live.watcher.next()
   noteSaves(live, batch)
   if (batch && batch[0]?.event !== 'heartbeat') {
-    return (await visibleBatch(batch, live.mayView, live.model)) ?? nextBatch(live)
+    const shown = isOrderShown(live, batch) ? batch : withoutOperations(batch)
+    return (await visibleBatch(shown, live.mayView, live.model)) ?? nextBatch(live)
   }
   return batch && (await refresh(live)) ? batch : undefined
 }
@@ -94,27 +102,36 @@ function noteSaves(live: LiveBoard, batch: Batch | undefined): void {
   live.isRearranged = saves.some((save) => save.fields.some((field) => live.fields.includes(field)))
 }
 
+/** Whether the caller is shown the running orders that a batch tells of. */
+function isOrderShown({ scope }: LiveBoard, batch: Batch): boolean {
+  return batch.every(
+    (event) =>
+      event.event !== 'saved' ||
+      event.saved.fields.every((field) => scope.shownFields.includes(field))
+  )
+}
+
 /** Watches the entities that are on the board now. @returns whether the stream goes on */
 async function refresh(live: LiveBoard): Promise<boolean> {
-  const entities = await readPresent(live)
-  if (entities && !areSameEntities(entities, live.entities)) {
-    await live.watcher.turnTo(lockNames(entities, live.model))
-    live.entities = entities
+  const scope = await readPresent(live)
+  if (scope && !areSameEntities(scope.entities, live.scope.entities)) {
+    await live.watcher.turnTo(lockNames(scope.entities, live.model))
   }
-  if (entities && !live.isOver) return true
+  if (scope) live.scope = scope
+  if (scope && !live.isOver) return true
   leave(live)
   return false
 }
 
 /**
- * The entities of the board now; undefined if the caller is refused. While the CMS is away they
- * stay as they were.
+ * What the board has now; undefined if the caller is refused. While the CMS is away it stays as it
+ * was.
  */
-async function readPresent({ sharedRead, entities }: LiveBoard): Promise<Entity[] | undefined> {
+async function readPresent({ sharedRead, scope }: LiveBoard): Promise<BoardScope | undefined> {
   try {
     return await sharedRead.ask()
   } catch (error) {
-    return error instanceof Failure && error.statusCode >= 500 ? entities : undefined
+    return error instanceof Failure && error.statusCode >= 500 ? scope : undefined
   }
 }
 

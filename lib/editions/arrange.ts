@@ -98,7 +98,8 @@ async function apply(
     ...options,
     kind: 'order',
     isConditional: true,
-    outcomes
+    outcomes,
+    operations: operations.filter((_, index) => outcomes[index] === 'done')
   })
   return edition && { ...edition, outcomes }
 }

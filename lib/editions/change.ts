@@ -8,6 +8,7 @@ import { load } from './load.ts'
 import type { ContentModel } from './model.ts'
 import type { Rearrangement } from './order/operations.ts'
 import { preconditionFailed } from './read.ts'
+import { toldOperations } from './save/told-operations.ts'
 import type { UpdateOptions } from './save/options.ts'
 import { confirmWrite } from './save/outcome.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type SaveKind,
   type SaveOutcome
 } from './save/recorder.ts'
+import type { OrderOperation } from './schemas.ts'
 import type { ProposedChange } from './save/save-queue.ts'
 import { doubtFilters, requireText, saveOutcome, sendEdition, sendResolved } from './send.ts'
 import type { WriteResult } from './send.ts'
@@ -37,6 +39,8 @@ export interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
   isConditional: boolean
   /** What the operations on the running order come to. */
   outcomes?: Rearrangement['outcomes']
+  /** Those of them that change it. */
+  operations?: OrderOperation[]
 }
 
 /** How long the header field may be that names kept references, in bytes, as the module reads it. */
@@ -329,13 +333,23 @@ export function hasFields(
 
 function announceChange(
   context: EditionContext,
-  { base, proposed, caller }: Change,
+  change: Change,
   saved: LoadedEdition
 ): EditionText {
+  const { base, fields, proposed, caller, options } = change
   doubtFilters(context, saved, caller)
   const text = context.texts.editionOf(saved)
   context.bases.keep(saved.resource, text.json.length, caller, base.turn.mark)
-  context.onUpdate({ ...proposed, etag: text.etag })
+  context.onUpdate({
+    ...proposed,
+    ...(options.name !== undefined && { name: options.name }),
+    ...toldOperations(
+      context.model,
+      { base, changes: fields, operations: options.operations },
+      saved
+    ),
+    etag: text.etag
+  })
   return text
 }
 

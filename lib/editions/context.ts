@@ -13,12 +13,8 @@ import { publicName, type ContentModel } from './model.ts'
 import { createBases, type Bases } from './save/bases.ts'
 import { createPermissions, type Permissions } from './save/permissions.ts'
 import type { Recorder } from './save/recorder.ts'
-import {
-  createSaveQueue,
-  type ProposedChange,
-  type SaveQueue,
-  type Turns
-} from './save/save-queue.ts'
+import { createSaveQueue, type SaveQueue, type Turns } from './save/save-queue.ts'
+import type { SavedChange } from './save/told-operations.ts'
 import type { Site } from './site/site.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { read, type LoadedEdition } from './translate/read.ts'
@@ -32,8 +28,8 @@ export interface EditionsOptions {
   recorder?: Recorder | undefined
   /** Called with the uuid of each edition that was saved, or may have been. */
   onSave?: (uuid: string) => void
-  /** Called with each change that was saved, and the entity tag that it has led to. */
-  onUpdate?: (change: ProposedChange & { etag: string }) => void
+  /** Called with each change that was saved. */
+  onUpdate?: (change: SavedChange) => void
   /**
    * Called when an entity is not found for a caller, and when a list is refused. The client of the
    * CMS itself reports what a single answer refuses (lib/drupal/refusals.ts).
@@ -76,7 +72,7 @@ export interface EditionContext {
   changedAttribute: string | undefined
   recorder: Recorder | undefined
   onSave: (uuid: string) => void
-  onUpdate: (change: ProposedChange & { etag: string }) => void
+  onUpdate: (change: SavedChange) => void
   onRefusal: RefusalListener
 }
 

@@ -34,8 +34,16 @@ export interface EditionSave {
   etag: string | null
   /** The uid of who saved it, where that is known. */
   uid?: string
+  /** What the user is called, where that is known. */
+  name?: string
   /** The names of the fields that have changed. */
   fields: string[]
+  /**
+   * What was done to the running order that `fields` names, where exactly that has made the present
+   * state of the one with the entity tag `from`. For those alone who are shown that field.
+   */
+  from?: string
+  operations?: object[]
 }
 
 /**
@@ -53,6 +61,23 @@ export type FeedEvent =
 
 /** Events that are told together. All watchers of the same entities get the same object. */
 export type Batch = readonly FeedEvent[]
+
+/** Batches without operations: those that are told together are told as one object. */
+const plainBatches = new WeakMap<Batch, Batch>()
+
+/** A batch without the operations of saves. */
+export function withoutOperations(batch: Batch): Batch {
+  if (!batch.some((event) => event.event === 'saved' && event.saved.operations)) return batch
+  const known = plainBatches.get(batch)
+  if (known) return known
+  const plain = batch.map((event) => {
+    if (event.event !== 'saved') return event
+    const { from: _from, operations: _operations, ...saved } = event.saved
+    return { ...event, saved }
+  })
+  plainBatches.set(batch, plain)
+  return plain
+}
 
 /** A record as feeds and boards show it: whose and on what; the payload stays behind. */
 export function viewOf(

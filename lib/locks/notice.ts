@@ -85,5 +85,8 @@ export const UpdateNotice = Type.Object({
   entityId: Entity.properties.id,
   etag: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   uid: Type.Optional(Type.String({ maxLength: 256 })),
+  name: Type.Optional(Type.String({ maxLength: 256 })),
+  from: Type.Optional(Type.String({ maxLength: 256 })),
+  operations: Type.Optional(Type.Array(Type.Object({}), { maxItems: 100 })),
   fields: Type.Array(Holder.properties.fieldName, { maxItems: 500 })
 })

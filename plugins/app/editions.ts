@@ -123,9 +123,9 @@ export function openEditions(
       const revision = site.revisions.of(uuid)
       tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
     },
-    onUpdate({ edition, etag, fields, uid }) {
+    onUpdate({ edition, uid, ...saved }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)
-      tellSave({ entityType, entityId, etag, ...(uid !== undefined && { uid }), fields })
+      tellSave({ entityType, entityId, ...(uid !== undefined && { uid }), ...saved })
     },
     onRefusal: refusals.tell
   })

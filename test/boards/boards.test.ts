@@ -191,6 +191,24 @@ for (const engine of engineNames) {
       t.not(before, after)
     })
 
+    t.test('a save of operations on the running order tells them to who is shown it', async (t) => {
+      const path = `/api/collection/${id}`
+      const board = await openEvents(t, `${url}${path}/locks/events`)
+      const alone = await openEvents(t, `${url}/api/cloud/data-state/publisher_container/${id}/events`)
+      const list = await openEvents(t, `${url}/api/collections/daily/events`)
+      for (const { next } of [board, alone, list]) t.match(await next(), { event: 'snapshot' })
+      const fieldsIn = (tag: unknown) => String(tag).split('.')[0]!
+      const before = fieldsIn((await send(app, 'GET', path)).headers['etag'])
+      const operations = [{ op: 'move', article: { target_id: 7 }, at: 'start' }]
+      const { etag } = (await send(app, 'POST', `${path}/articles`, { operations })).headers
+      t.match(await board.next(), { event: 'saved', data: { from: RegExp(`^${before}\\.`), etag, operations, fields: ['field_articles'] } })
+      for (const { next } of [alone, list]) {
+        const { event, data } = await next()
+        t.match({ event, data }, { event: 'saved', data: { etag, from: undefined, operations: undefined } })
+      }
+      await send(app, 'POST', `${path}/articles`, { operations: [{ op: 'move', article: { target_id: 7 }, at: 'end' }] })
+    })
+
     t.test('a live board that is resumed without a change begins with no snapshot', async (t) => {
       const first = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
       const { id: lastEventId } = await first.next()
@@ -290,11 +308,13 @@ t.test('a live board turns to new articles as soon as they are saved', async (t)
   t.teardown(locks.feed.close)
   const model = contentModel({})
   let [reads, articles]: [number, number[] | Failure] = [0, [4]]
+  let field = 'field_articles'
+  const moved = { entityType: model.entityType, entityId: '1', etag: '"y"', uid: '7', fields: ['field_articles'] }
   const editions = {
     async bare() {
       reads++
       if (articles instanceof Failure) throw articles
-      return { id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) }
+      return { id: [{ value: 1 }], [field]: articles.map((id) => ({ target_id: id, target_type: 'node' })) }
     }
   }
   const boards = createBoards({ locks, editions, model })
@@ -311,6 +331,16 @@ t.test('a live board turns to new articles as soon as they are saved', async (t)
   t.equal(reads, before, 'a save of another field is no reason to look')
   for (const batch of await all()) t.match(batch, [{ event: 'snapshot', entities: 3 }])
   t.equal(reads, before + 1, 'and once for all who watch')
+  locks.feed.saved({ ...moved, from: '"x"', operations: [{ op: 'move' }] })
+  for (const batch of await all()) t.match(batch, [{ event: 'saved', saved: { operations: [{ op: 'move' }] } }])
+  field = 'field_other'
+  save('field_articles')
+  await all()
+  await all()
+  locks.feed.saved({ ...moved, from: '"x"', operations: [{ op: 'move' }] })
+  for (const batch of await all()) {
+    t.strictSame(batch, [{ event: 'saved', saved: moved }], 'who is not shown the running order is told no operations')
+  }
   articles = new Failure('NOT_FOUND', 'gone')
   save('field_articles')
   await all()

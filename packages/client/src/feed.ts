@@ -1,7 +1,7 @@
 import type { Abortable } from './abort.ts'
 import type { Http, QueryValues } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { LockView, Petition, Presence } from './wire.ts'
+import type { LockView, OrderOperation, Petition, Presence } from './wire.ts'
 
 /**
  * The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a
@@ -22,7 +22,14 @@ export interface Saved {
   etag: string | null
   /** Who saved it, where that is known. */
   uid?: string
+  name?: string
   fields: string[]
+  /**
+   * Of a board: what was done to the running order that `fields` names, where exactly that has made
+   * the present state of the one with the tag `from`. The part of a tag before its dot counts.
+   */
+  from?: string
+  operations?: OrderOperation[]
 }
 
 export interface Listener {
