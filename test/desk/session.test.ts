@@ -16,7 +16,8 @@ import {
   type Draft,
   type Listener,
   type LockView,
-  type OrderOperation
+  type OrderOperation,
+  type Saved
 } from '../../packages/client/src/client.ts'
 import { diskOf, storeOf, type FakeDisk } from './fixtures.ts'
 import { contentModel } from '#lib/editions/model.ts'
@@ -38,6 +39,7 @@ const lockOf = (uid: string, more: Partial<LockView> = {}): LockView => ({
   userData: { uid, name: uid },
   ...more
 })
+const saveOf = (more: Partial<Saved>): Saved => ({ entityType: model.entityType, entityId: '5', etag: null, fields: [], ...more })
 const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
 const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
 
@@ -97,6 +99,7 @@ function open(
     refreshes: 0
   }
   const present = { edition, etag: 1 }
+  const etag = () => present.etag
   const said: string[] = []
   const notices: string[][] = []
   const released: string[] = []
@@ -234,7 +237,7 @@ function open(
     mock.timers.tick(ms)
     await turn()
   }
-  return { session, storage, service, said, notices, released, field, board, pass }
+  return { session, storage, service: Object.assign(service, { etag }), said, notices, released, field, board, pass }
 }
 
 t.test('what was read before a save does not take its place', async (t) => {
@@ -451,7 +454,7 @@ t.test('where the own locks cannot be told they are asked for again, and what wa
   t.equal(there.unknown.length, 1, 'nor by a page that was left')
 })
 
-t.test('what others begin and end is said, and what they ended is read again', async (t) => {
+t.test('what others begin and end is said, and what they may have saved is read again', async (t) => {
   const { session, service, said, field, board, pass } = open(t)
   await turn()
   await board(lockOf('cleo'))
@@ -465,7 +468,78 @@ t.test('what others begin and end is said, and what they ended is read again', a
   await board()
   t.strictSame(said.splice(0), ['ben has let go of Title'])
   await pass(300)
+  t.equal(service.reads.length, 1, 'who has typed nothing has saved nothing')
+  await board(lockOf('ben', { userData: { uid: 'ben', typedAt: 5 } }))
+  await board()
+  await pass(300)
   t.strictSame([session.title, field().text], ["Ben's", "Ben's"])
+  service.reads = [editionOf("Ben's second"), editionOf("Ben's second")]
+  await board(lockOf('ben', { userData: { uid: 'ben', typedAt: 6 } }))
+  service.listener!.saved!(saveOf({ etag: 'x', fields: ['title'] }))
+  await board()
+  await pass(400)
+  t.strictSame([session.title, service.reads.length], ["Ben's second", 1], 'a save that was told is read once')
+})
+
+t.test('what others do to a running order is done here too, without a request', async (t) => {
+  const order = (...ids: number[]) => editionOf('Saved', { field_articles: ids.map((id) => ({ target_id: id })) })
+  const { session, service, pass } = open(t, { edition: order(1, 2, 3) })
+  const shown = () => session.orders[0]!.items.map(({ target_id: id }) => id)
+  const move = (id: number): OrderOperation => ({ op: 'move', article: { target_id: id }, at: 'start' })
+  const hear = (more: Partial<Saved>) => {
+    service.listener!.saved!(saveOf({ fields: ['field_articles'], ...more }))
+    return pass(400)
+  }
+  await turn()
+  service.reads = [order(9), order(9)]
+  await hear({ from: '1.other', etag: 'a.urls', operations: [move(3), { op: 'remove', article: { target_id: 1 } }] })
+  t.strictSame([shown(), session.title], [[3, 2], 'Saved'], 'whatever the urls of references are')
+  await hear({ from: 'a', etag: 'b', operations: [move(2)] })
+  t.strictSame([shown(), service.reads.length], [[2, 3], 2], 'one after the other')
+  await hear({ etag: 'b' })
+  t.equal(service.reads.length, 2, 'what is known is not read')
+
+  await hear({ from: 'z', etag: 'c', operations: [move(3)] })
+  t.strictSame([shown(), service.reads.length], [[9], 1], 'what was done to another state is read')
+  for (const [what, operations] of Object.entries<OrderOperation[] | undefined>({
+    'another save': undefined,
+    'an insert': [{ op: 'insert', article: { target_id: 4 }, at: 'end' }],
+    'what cannot be done here': [move(5)]
+  })) {
+    service.reads = [order(1, 2)]
+    // Each read has the next number.
+    await hear({ from: String(service.etag() - 1), etag: 'c', ...(operations && { operations }) })
+    t.equal(service.reads.length, 0, `${what} is read`)
+  }
+
+  service.waits = true
+  session.acts(session.orders[0]!).move('2', 0)
+  service.listener!.saved!(saveOf({ fields: ['field_articles'], from: String(service.etag() - 1), etag: 'c', operations: [move(2)] }))
+  service.listener!.saved!(saveOf({ fields: ['field_articles'], from: 'c', etag: String(service.etag()) }))
+  service.reads = [order(7)]
+  service.waits = false
+  service.waiting.shift()!()
+  await pass(400)
+  t.equal(service.reads.length, 1, 'what one’s own answer has in it is not read')
+})
+
+t.test('an edition is read again where saves may not have been heard of', async (t) => {
+  const { service, pass } = open(t)
+  const hear = async (isWhole = false, isStale = false) => {
+    service.listener!.locks([], isStale, isWhole)
+    await pass(2000)
+    return 3 - service.reads.length
+  }
+  await turn()
+  service.reads = [editionOf('1'), editionOf('2'), editionOf('3')]
+  t.equal(await hear(true), 0, 'not at first')
+  t.equal(await hear(true), 1, 'after a snapshot that no save explains')
+  service.listener!.saved!(saveOf({ etag: '2', fields: ['field_articles'] }))
+  t.equal(await hear(true), 1, 'not after a save that changes what is watched')
+  service.listener!.down!()
+  t.equal(await hear(false, true), 1, 'not while the board is stale')
+  t.equal(await hear(), 2, 'after a break')
+  t.equal(await hear(), 2)
 })
 
 t.test('what is given up and was never saved is kept, also for the next window', async (t) => {

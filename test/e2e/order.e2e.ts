@@ -151,8 +151,11 @@ t.test('the running order', async (t) => {
       await shows(mover(page, 13, 'up'))
     }
     await mover(anna, 2, 'down').focus()
+    const reads: string[] = []
+    anna.on('request', (request) => reads.push(request.url()))
     await press(mover(ben, 9, 'up'))
     await inOrder(anna, 4, 9, 2, 11, 7, 13)
+    t.strictSame(reads, [], 'a move of somebody else needs no request')
     await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(2)} down'`))
 
     await mover(ben, 13, 'up').focus()

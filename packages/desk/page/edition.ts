@@ -19,6 +19,7 @@ import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
+import { applied, isSameState } from './operations.ts'
 import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
@@ -37,6 +38,13 @@ const AGAIN_MS = 10_000
  * How long to wait for more locks to be released before the edition is read again, in milliseconds.
  */
 const SETTLE_MS = 300
+
+/**
+ * How long after a snapshot that no save explains the edition is read again, in milliseconds: saves
+ * may not have been heard of.
+ */
+const UNHEARD_MS = 2000
+const UNHEARD: Saved = { entityType: '', entityId: '', etag: null, fields: [] }
 
 /** How long to wait for more saves of others before the edition is read again, in milliseconds. */
 const SAVED_MS = 50
@@ -101,8 +109,11 @@ export function createSession(
   let failure: QuoinError | undefined
   let fields: Field[] = []
   let orders: Order[] = []
-  /** The entity tag of a colleague's save that is not read yet. */
-  let news: string | null | undefined
+  /** Saves that were heard of and are not taken in yet. */
+  let news: Saved[] = []
+  let isReading = false
+  /** Fields that were saved since their locks were taken: the end of such a lock is no news. */
+  const savedFields = new Set<string>()
   let board: LockView[] = []
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), onChange })
@@ -145,6 +156,7 @@ export function createSession(
   let notice: Notice | undefined
   let stop = () => {}
   let retry: ReturnType<typeof setTimeout> | undefined
+  let unheard: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
 
   function present() {
@@ -220,9 +232,11 @@ export function createSession(
   async function load(): Promise<void> {
     clearTimeout(retry)
     const before = edition
+    isReading = true
     try {
       if (!edition) samples.prepare(id)
       const answer = await client.editions.read(id)
+      isReading = false
       if (isClosed) return
       // The edition was saved or read meanwhile, so this answer may be older.
       if (edition !== before) return load()
@@ -235,6 +249,7 @@ export function createSession(
       else rebase()
       if (!isFirst && wasStale && age === undefined) watch()
     } catch (error) {
+      isReading = false
       failure = failureOf(error)
     }
     if (isClosed) return
@@ -242,6 +257,7 @@ export function createSession(
     closing.refresh()
     journal.refresh()
     if (age !== undefined || failure?.passes) retry = setTimeout(load, AGAIN_MS)
+    else catchUp()
     onChange()
   }
 
@@ -341,14 +357,45 @@ export function createSession(
     load()
   }
 
-  /** Reads the edition again once somebody else has saved it and no save from here is under way. */
+  /**
+   * Takes in what others have saved, once nothing from here is under way: what was done to a running
+   * order is done here too. Where that does not lead from this state to theirs, the edition is read.
+   */
   function catchUp(): void {
-    if (news === undefined || isSaving || orders.some(({ isSaving }) => isSaving)) return
-    const isOwn = news === etag
-    news = undefined
-    if (isOwn) return
+    if (isReading || isSaving || orders.some(({ isSaving }) => isSaving)) return
+    const saves = news.slice(news.findLastIndex((saved) => saved.etag === etag) + 1)
+    news = []
+    if (saves.length === 0) return
+    const before = edition
+    const isTakenIn = saves.every(takeMoves)
+    if (edition !== before) rebase()
+    if (isTakenIn) {
+      closing.refresh()
+      journal.refresh()
+      onNews()
+    } else readSoon(SAVED_MS)
+  }
+
+  /** @returns whether the edition is now as the save has left it */
+  function takeMoves({ from, etag: tag, operations, fields: [name = ''] }: Saved): boolean {
+    const moved = operations && applied(edition![name] ?? [], operations)
+    if (!moved || tag === null || !isSameState(from, etag)) return false
+    edition = { ...edition!, [name]: moved }
+    etag = tag
+    return true
+  }
+
+  /** Reads the edition where nobody has told what was saved. */
+  function takeUnheard(): void {
+    clearTimeout(unheard)
+    unheard = undefined
+    news.push(UNHEARD)
+    catchUp()
+  }
+
+  function readSoon(ms: number): void {
     clearTimeout(retry)
-    retry = setTimeout(load, SAVED_MS)
+    retry = setTimeout(load, ms)
   }
 
   function fieldChanged(): void {
@@ -373,16 +420,16 @@ export function createSession(
     stop()
     let previous: LockView[] | undefined
     let isBehind = false
+    /** Whether the next snapshot comes of a save that was heard of. */
+    let isExpected = true
     const listener = {
       locks(locks: LockView[], isStale = false, isWhole = false) {
         isLive = !isStale
         if (isWhole) presence.begin()
-        if (isBehind && isLive) {
-          // Nobody told of what was saved meanwhile.
-          isBehind = false
-          news = null
-          catchUp()
-        }
+        if (isBehind && isLive) takeUnheard()
+        else if (isWhole && !isExpected) unheard ??= setTimeout(takeUnheard, UNHEARD_MS)
+        isBehind &&= isStale
+        isExpected &&= !isWhole
         announceChanges(previous, locks)
         previous = board = locks
         closing.refresh()
@@ -400,8 +447,10 @@ export function createSession(
       },
       requested: petitions.hear,
       present: presence.hear,
-      saved({ etag: tag }: Saved) {
-        news = tag
+      saved(saved: Saved) {
+        for (const name of saved.fields) savedFields.add(name)
+        isExpected ||= saved.fields.some((name) => model.fields.articles.includes(name))
+        news.push(saved)
         catchUp()
       }
     }
@@ -412,8 +461,7 @@ export function createSession(
   }
 
   /**
-   * Announces the locks that others have taken and released. A field that was released may have
-   * been saved.
+   * Announces the locks that others have taken and released.
    */
   function announceChanges(before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
@@ -426,10 +474,16 @@ export function createSession(
     for (const { fieldName, userData } of ends) {
       announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
     }
-    if (ends.length === 0 || isSaving) return
-    clearTimeout(retry)
-    retry = setTimeout(load, SETTLE_MS)
+    for (const { fieldName } of starts) savedFields.delete(fieldName)
+    if (!isSaving && ends.some(mayBeSaved)) readSoon(SETTLE_MS)
   }
+
+  /**
+   * Whether a lock that has ended may be the sign of a save. Where no bus joins the instances nobody
+   * tells of a save through another one.
+   */
+  const mayBeSaved = ({ fieldName, userData }: LockView) =>
+    userData['typedAt'] !== undefined && !savedFields.has(fieldName)
 
   function takeDisplacement(displacement: Displacement): void {
     const { shape, text, by } = displacement
@@ -738,6 +792,7 @@ export function createSession(
       petitions.end()
       presence.end()
       clearTimeout(retry)
+      clearTimeout(unheard)
       for (const order of orders) order.close()
       finder.close()
       closing.end()

@@ -141,3 +141,25 @@ export function apply(
     neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? place : place + 1
   return others.toSpliced(target, 0, op === 'move' ? items[index]! : { ...article })
 }
+
+/**
+ * An order with what somebody else has done to it; undefined where that cannot be done here. What
+ * they have inserted has a title, and more, that only a read of the edition tells.
+ */
+export function applied(items: Item[], operations: OrderOperation[]): Item[] | undefined {
+  let order = items
+  for (const operation of operations) {
+    const before = order
+    order = apply(before, operation)
+    if (operation.op === 'insert' || order === before) return undefined
+  }
+  return order
+}
+
+/**
+ * Whether two entity tags name the same fields, whatever the urls of references: by the part before
+ * the dot, as the service compares them.
+ */
+export function isSameState(one: string | undefined, other: string | undefined): boolean {
+  return one !== undefined && one.split('.')[0] === other?.split('.')[0]
+}
