@@ -528,6 +528,7 @@ t.test('an edition is read again where saves may not have been heard of', async 
   const hear = async (isWhole = false, isStale = false) => {
     service.listener!.locks([], isStale, isWhole)
     await pass(2000)
+    await pass(50)
     return 3 - service.reads.length
   }
   await turn()
