@@ -172,6 +172,11 @@ t.test('keys are told by what JSON:API marks, by links and by values', async (t)
       { 'keys.changed': ['shown', 'changed'] }
     ],
     [
+      'later times of the creation',
+      rowsOf(issues((id) => ({ attributes: { content_translation_created: `2027-01-0${id}T00:00:00+00:00` } }))),
+      { 'keys.changed': ['shown', 'changed'] }
+    ],
+    [
       'times that are equal',
       rowsOf(
         issues((id) => ({ attributes: { opened: `2026-01-0${id}T00:00:00+00:00`, changed: null, filed: `2026-01-0${id}T00:00:00+00:00` } }))

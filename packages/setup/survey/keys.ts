@@ -228,7 +228,7 @@ function publishedMember(base: Attribute[]): Member {
  */
 function changedMember(base: Attribute[]): Member {
   const times = base.filter(
-    (attribute) => isTime(attribute) && !attribute.name.startsWith('revision_')
+    (attribute) => isTime(attribute) && !/^revision_|_created$/.test(attribute.name)
   )
   const latest = times.filter(
     (time) => time.empty === 0 && times.every((other) => !isLaterTime(other, time))
