@@ -70,13 +70,15 @@ function withoutTranslatedUrls({ prefixes, unaliased }: EditionsSite, wanted: Ed
   )
 }
 
-/** Whether JSON:API shows this user an entity by its uuid: of others neither alias nor prefix are told. */
-function showsOf({ targets, recipe }: EditionsSite, site: RunningEditions, session: Record<string, string>): TellsAlias {
+/** Whether JSON:API shows this user an entity by its uuid, under a prefix: of others neither alias nor prefix are told. */
+function showsOf({ targets, recipe }: EditionsSite, site: RunningEditions, session: Record<string, string>, prefix: string): TellsAlias {
   const answers = new Map<string, Promise<boolean>>()
   async function ask(entityType: string, uuid: string): Promise<boolean> {
     const statuses = await Promise.all(
       (targets[entityType] ?? []).map(async (bundle) => {
-        const { status } = await fetch(`${site.url}${recipe.names.jsonapiPath}/${entityType}/${bundle}/${uuid}`, { headers: session })
+        const { status } = await fetch(`${site.url}${prefix}${recipe.names.jsonapiPath}/${entityType}/${bundle}/${uuid}`, {
+          headers: session
+        })
         return status
       })
     )
@@ -101,7 +103,7 @@ export async function compareReads(
 ): Promise<[Tally, Edition[]]> {
   const tally = createTally()
   const session = await signIn(site, user)
-  const tells = showsOf(of, site, session)
+  const tells = showsOf(of, site, session, prefix)
   const visible: Edition[] = []
   await inFlight(4, site.content.editions, async (id) => {
     const rest = await core(site, session, 'GET', prefix + of.path(id))

@@ -1,9 +1,10 @@
 /**
- * The time from a clone to a right answer on a site that Quoin has never seen: `node test/drupal/stopwatch.ts`.
+ * The time from a clone to a right answer and a right save on a site that Quoin has never seen:
+ * `node test/drupal/stopwatch.ts`, and `node test/drupal/stopwatch.ts nodes` on the site of nodes.
  *
  * It clones this repository, installs it, names the strange site and an account in `.env`, and runs what
  * docs/content-model.md says: npm run model, npm run doctor, npm start. It ends when an edition is answered as core
- * REST answers it. The network counts in `npm ci` alone; the lock table is an embedded engine.
+ * REST answers it, and then saved. The network counts in `npm ci` alone; the lock table is an embedded engine.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,11 +18,36 @@ import { createTable } from '#lib/table/definition.ts'
 import { differences } from './compare.ts'
 import { core, signIn, type Answer } from './quoin.ts'
 import { freePort } from '../fixtures/free-port.ts'
+import { nodesEditions, nodesJsonapiPath, startNodes } from './nodes.ts'
 import { gazette, jsonapiPath, startStrange } from './strange.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const USER = 'admin'
-const EDITION = 1
+
+/** The sites, each with an edition and its title, and the commands that write its content model, with how each ends. */
+const SITES = {
+  strange: {
+    start: startStrange,
+    jsonapiPath,
+    edition: () => 1,
+    path: gazette.path,
+    label: 'headline',
+    // It may be one of three entity types: the command says so, and ends.
+    models: [
+      ['npm run model', 1],
+      [`npm run model -- --entity-type=${gazette.entityType}`, 0]
+    ]
+  },
+  nodes: {
+    start: startNodes,
+    jsonapiPath: nodesJsonapiPath,
+    edition: ([first]: number[]) => first!,
+    path: nodesEditions.path,
+    label: 'title',
+    models: [['npm run model', 0]]
+  }
+} as const
+const of = SITES[process.argv[2] === 'nodes' ? 'nodes' : 'strange']
 const LIMIT_MS = 900_000
 
 const steps: Array<[name: string, seconds: number]> = []
@@ -73,8 +99,16 @@ async function firstAnswer(url: string, deadline = Date.now() + LIMIT_MS): Promi
   }
 }
 
+async function save(url: string, change: object): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(change) })
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
+
 async function measure(): Promise<string[]> {
-  const site = await startStrange()
+  const site = await of.start()
+  const { editions } = site.content as { editions: number[] }
+  const id = of.edition(editions)
   const engine = await startDynamodb()
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
   const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint })
@@ -92,7 +126,7 @@ async function measure(): Promise<string[]> {
         AWS_ACCESS_KEY_ID: 'local',
         AWS_SECRET_ACCESS_KEY: 'local',
         CMS_URL: site.url,
-        CMS_JSONAPI_PATH: jsonapiPath,
+        CMS_JSONAPI_PATH: of.jsonapiPath,
         CMS_AUTH: 'basic',
         CMS_USER: USER,
         CMS_PASSWORD: USER,
@@ -102,21 +136,22 @@ async function measure(): Promise<string[]> {
         .map(([name, value]) => `${name}=${value}\n`)
         .join('')
     )
-    // It may be one of three entity types: the command says so, and ends.
-    await command('npm run model', clone, 1)
-    await command(`npm run model -- --entity-type=${gazette.entityType}`, clone)
+    for (const [line, status] of of.models) await command(line, clone, status)
     await command('npm run doctor', clone)
-    const ours = await timed('npm start, and the first answer', async () => {
-      const server = spawn('npm', ['start'], { cwd: clone, env: environment, stdio: 'ignore', detached: true })
-      try {
-        return await firstAnswer(`http://127.0.0.1:${port}/api/collection/${EDITION}`)
-      } finally {
-        process.kill(-server.pid!, 'SIGTERM')
-      }
-    })
-    const rest = await core(site, await signIn(site, USER), 'GET', gazette.path(EDITION))
-    console.log(`Drupal ${site.version}, ${cpus().length} cores, load ${loadavg()[0]!.toFixed(1)}`)
-    return differences(rest, ours)
+    const address = `http://127.0.0.1:${port}/api/collection/${id}`
+    const session = await signIn(site, USER)
+    const rest = () => core(site, session, 'GET', of.path(id))
+    const server = spawn('npm', ['start'], { cwd: clone, env: environment, stdio: 'ignore', detached: true })
+    try {
+      const ours = await timed('npm start, and the first answer', () => firstAnswer(address))
+      const lines = differences(await rest(), ours)
+      const change = { [of.label]: [{ value: 'Saved by the stopwatch' }] }
+      const saved = await timed('the first save', () => save(address, change))
+      console.log(`Drupal ${site.version}, ${cpus().length} cores, load ${loadavg()[0]!.toFixed(1)}`)
+      return [...lines, ...differences(await rest(), saved)]
+    } finally {
+      process.kill(-server.pid!, 'SIGTERM')
+    }
   } finally {
     destroy()
     await engine.close()
@@ -129,7 +164,7 @@ const lines = await measure()
 for (const [name, seconds] of steps) console.log(`${seconds.toFixed(1).padStart(6)} s  ${name}`)
 const sum = (of: typeof steps) => of.reduce((total, [, seconds]) => total + seconds, 0).toFixed(1)
 console.log(
-  `${sum(steps).padStart(6)} s  from the clone to the answer, ${sum(steps.filter(([name]) => !name.startsWith('npm ci')))} s without npm ci`
+  `${sum(steps).padStart(6)} s  from the clone to the save, ${sum(steps.filter(([name]) => !name.startsWith('npm ci')))} s without npm ci`
 )
-console.log(lines.length === 0 ? 'The answer is that of core REST.' : lines.join('\n'))
+console.log(lines.length === 0 ? 'The answers are those of core REST.' : lines.join('\n'))
 if (lines.length > 0) process.exitCode = 1
