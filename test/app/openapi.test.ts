@@ -259,12 +259,15 @@ t.test('each operation has every status that it can answer', async (t) => {
         : []),
       ...(locks ? [] : [401, 403, 404, 502, 504]),
       ...(path.endsWith('/release') ? [403] : []),
-      ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
+      ...(name === 'POST /api/cloud/data-state/{type}/{id}' ? [423, 428, 429] : []),
+      ...(name === 'PUT /api/cloud/data-state/{type}/{id}' ? [403] : []),
+      ...(name === 'DELETE /api/cloud/data-state/{type}/{id}' || path.endsWith('/release') ? [428] : []),
       ...(locks && method !== 'get' && !/\/(?:drafts|requests|presence)$/.test(path) ? [412] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/requests' ? [409, 429] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' || path.endsWith('/events') ? [429] : []),
       ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && ['post', 'put'].includes(method) && path.includes('{') ? [412, 423] : []),
+      ...(!locks && ['post', 'put'].includes(method) && path.includes('{') && !path.endsWith('/articles') ? [428] : []),
       ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}')
         ? [200, 201]
         : [method === 'post' && /\/(?:requests|presence)$/.test(path) ? 202 : 200])
