@@ -483,7 +483,7 @@ t.test('what others begin and end is said, and what they may have saved is read 
 
 t.test('what others do to a running order is done here too, without a request', async (t) => {
   const order = (...ids: number[]) => editionOf('Saved', { field_articles: ids.map((id) => ({ target_id: id })) })
-  const { session, service, pass } = open(t, { edition: order(1, 2, 3) })
+  const { session, service, said, pass } = open(t, { edition: order(1, 2, 3) })
   const shown = () => session.orders[0]!.items.map(({ target_id: id }) => id)
   const move = (id: number): OrderOperation => ({ op: 'move', article: { target_id: id }, at: 'start' })
   const hear = (more: Partial<Saved>) => {
@@ -494,13 +494,27 @@ t.test('what others do to a running order is done here too, without a request', 
   service.reads = [order(9), order(9)]
   await hear({ from: '1.other', etag: 'a.urls', operations: [move(3), { op: 'remove', article: { target_id: 1 } }] })
   t.strictSame([shown(), session.title], [[3, 2], 'Saved'], 'whatever the urls of references are')
-  await hear({ from: 'a', etag: 'b', operations: [move(2)] })
+  const item = (id: number) => session.orders[0]!.items.find(({ target_id: one }) => one === id)!
+  service.listener!.saved!(saveOf({ fields: ['field_articles'], from: 'a', etag: 'b', uid: 'ben', name: 'Ben', operations: [move(2)] }))
+  t.strictSame([session.moverOf(item(2)), session.moverOf(item(3))], ['Ben', undefined], 'who has moved it is shown')
+  await pass(1000)
+  t.match(said.at(-1), /^Ben has moved No. 2/, 'and said')
+  await pass(1000)
+  t.equal(session.moverOf(item(2)), undefined, 'for a while')
+  for (const [from, etag] of ['bc', 'cd', 'db']) {
+    service.listener!.saved!(saveOf({ fields: ['field_articles'], from: from!, etag: etag!, uid: 'ben', operations: [move(3), move(2)] }))
+  }
+  const before = said.length
+  await pass(1000)
+  t.strictSame(said.slice(before), ['User ben: 6 changes of the running order'], 'many in one sentence')
   t.strictSame([shown(), service.reads.length], [[2, 3], 2], 'one after the other')
   await hear({ etag: 'b' })
   t.equal(service.reads.length, 2, 'what is known is not read')
 
-  await hear({ from: 'z', etag: 'c', operations: [move(3)] })
+  await hear({ from: 'z', etag: 'c', uid: 'ben', operations: [move(3)] })
   t.strictSame([shown(), service.reads.length], [[9], 1], 'what was done to another state is read')
+  await pass(1000)
+  t.match(said.at(-1), /^User ben has added No. 9/)
   for (const [what, operations] of Object.entries<OrderOperation[] | undefined>({
     'another save': undefined,
     'an insert': [{ op: 'insert', article: { target_id: 4 }, at: 'end' }],

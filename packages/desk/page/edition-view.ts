@@ -68,7 +68,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     notifier,
     windows
   } = context
-  const { titleOf, isPublished, imageOf, sectionOf } = session
+  const { titleOf, isPublished, moverOf, imageOf, sectionOf } = session
   const lists = Object.values(model.lists)
   const hasImages = lists.some(({ image }) => image !== undefined)
   const hasSections = lists.some(({ section }) => section !== undefined)
@@ -150,7 +150,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     }
     <div class="desk">
     <div class="columns">
-      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, peopleAt, onChange: session.onChange, ...session.acts(order) }))}</div>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, moverOf, hasImages, hasSections, imageOf, sectionOf, addressOf, peopleAt, onChange: session.onChange, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session, { model, uid, notifier, windows })}

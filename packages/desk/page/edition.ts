@@ -6,6 +6,7 @@ import type {
   QuoinError,
   Saved
 } from '../../client/src/client.ts'
+import { createMoved } from './moved.ts'
 import { areMoot, movesIn, replayed } from './moves.ts'
 import { createPetitions, type IncomingPetition } from './petitions.ts'
 import { changesOf } from './board.ts'
@@ -19,7 +20,7 @@ import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
-import { applied, isSameState } from './operations.ts'
+import { applied, isSameArticle, isSameState } from './operations.ts'
 import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
@@ -112,6 +113,8 @@ export function createSession(
   /** Saves that were heard of and are not taken in yet. */
   let news: Saved[] = []
   let isReading = false
+  /** The save for which the edition is read again. */
+  let reader: Saved | undefined
   /** Fields that were saved since their locks were taken: the end of such a lock is no news. */
   const savedFields = new Set<string>()
   let board: LockView[] = []
@@ -223,6 +226,12 @@ export function createSession(
     uid: user.uid,
     onChange: onNews
   })
+  const moved = createMoved({
+    people: () => [...board.map(({ userData }) => userData), ...presence.besides(board)],
+    titleOf: labels.titleOf,
+    onNews,
+    announce
+  })
   const isOwn = (lock: LockView) =>
     lock.entityType === entity().type && lock.entityId === entity().id
 
@@ -247,6 +256,7 @@ export function createSession(
       failure = undefined
       if (isFirst) await begin()
       else rebase()
+      noteAdded(before ?? edition)
       if (!isFirst && wasStale && age === undefined) watch()
     } catch (error) {
       isReading = false
@@ -373,15 +383,43 @@ export function createSession(
       closing.refresh()
       journal.refresh()
       onNews()
-    } else readSoon(SAVED_MS)
+    } else {
+      reader = saves.at(-1)
+      readSoon(SAVED_MS)
+    }
+  }
+
+  /** Notes what is in running orders since somebody else has saved. */
+  function noteAdded(before: Edition): void {
+    if (!reader) return
+    for (const { name } of orders) {
+      const known = new Set((before[name] ?? []).map(({ target_id: id }) => id))
+      const added = (edition![name] ?? []).filter(({ target_id: id }) => !known.has(id))
+      for (const item of added) moved.note(reader, 'insert', item)
+    }
+    reader = undefined
   }
 
   /** @returns whether the edition is now as the save has left it */
-  function takeMoves({ from, etag: tag, operations, fields: [name = ''] }: Saved): boolean {
-    const moved = operations && applied(edition![name] ?? [], operations)
-    if (!moved || tag === null || !isSameState(from, etag)) return false
-    edition = { ...edition!, [name]: moved }
+  function takeMoves(saved: Saved): boolean {
+    const {
+      from,
+      etag: tag,
+      operations,
+      fields: [name = '']
+    } = saved
+    const before = edition![name] ?? []
+    const after = operations && applied(before, operations)
+    if (!after || tag === null || !isSameState(from, etag)) return false
+    edition = { ...edition!, [name]: after }
     etag = tag
+    for (const { op, article } of operations) {
+      moved.note(
+        saved,
+        op,
+        before.find((item) => isSameArticle(item, article))!
+      )
+    }
     return true
   }
 
@@ -712,6 +750,7 @@ export function createSession(
     },
     titleOf: labels.titleOf,
     isPublished: labels.isPublished,
+    moverOf: moved.by,
     imageOf: labels.imageOf,
     sectionOf: labels.sectionOf,
     get title() {
@@ -793,6 +832,7 @@ export function createSession(
       presence.end()
       clearTimeout(retry)
       clearTimeout(unheard)
+      moved.end()
       for (const order of orders) order.close()
       finder.close()
       closing.end()

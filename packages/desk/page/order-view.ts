@@ -24,6 +24,8 @@ export interface OrderContext {
   addressOf: (item: Item) => string | undefined
   /** Who is at work in an article. */
   peopleAt: (item: Item) => Somebody[]
+  /** Who else has just moved an article. */
+  moverOf: (item: Item) => string | undefined
   /** Moves an article to an index. */
   move: (token: string, to: number) => void
   remove: (token: string) => void
@@ -86,6 +88,7 @@ interface RowState {
   isLocked: boolean
   /** The first digit of a new place, while one is being typed. */
   digit: string | undefined
+  mover: string | undefined
   /** Who is at work in it, as JSON. */
   people: string
 }
@@ -111,6 +114,7 @@ function stateOf(
     section: context.sectionOf(item),
     isLocked: holder !== undefined,
     digit: place?.token === token ? place.digit : undefined,
+    mover: context.moverOf(item),
     people: JSON.stringify(context.peopleAt(item))
   }
 }
@@ -198,7 +202,7 @@ function row(
       }}>${icon(arrow)}</button>`
   }
   return html`
-    <li data-token=${token} draggable=${isLocked ? 'false' : 'true'}
+    <li class=${state.mover === undefined ? '' : 'is-moved'} data-token=${token} draggable=${isLocked ? 'false' : 'true'}
       @keydown=${(event: KeyboardEvent) => {
         const isTyping = (event.target as Element).matches('input')
         if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
@@ -247,7 +251,7 @@ function row(
       ${hasImages ? picture(state.image) : nothing}
       <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${state.section}</small>` : nothing}</span>
       ${state.isUnpublished ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
-      <span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${people.map(avatar)}`}</span>
+      ${state.mover === undefined ? nothing : html`<small class="mover" aria-hidden="true" dir="auto">${state.mover}</small>`}<span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${people.map(avatar)}`}</span>
       ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
         @click=${(event: Event) => {
           if (!isLocked) remove(listOf(event))

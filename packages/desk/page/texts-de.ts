@@ -122,6 +122,10 @@ export const de: Texts = {
   movedTo: '{title}: Platz {place} von {length}',
   removed: '{title}: entfernt',
   addedAt: '{title}: eingefügt auf Platz {place} von {length}',
+  otherMoved: '{name} hat {title} verschoben',
+  otherAdded: '{name} hat {title} hinzugefügt',
+  otherRemoved: '{name} hat {title} entfernt',
+  othersChanged: '{names}: {count} Änderungen der Reihenfolge',
   orderConflict:
     '{label}: Jemand hat diesen Artikel oder den daneben entfernt. Die Reihenfolge ist wie vorher.',
   orderNotChanged: '{label} wurde nicht geändert: {reason}',

@@ -121,6 +121,10 @@ export const en = {
   movedTo: '{title}: place {place} of {length}',
   removed: '{title}: removed',
   addedAt: '{title}: added at place {place} of {length}',
+  otherMoved: '{name} has moved {title}',
+  otherAdded: '{name} has added {title}',
+  otherRemoved: '{name} has removed {title}',
+  othersChanged: '{names}: {count} changes of the running order',
   orderConflict:
     '{label}: a colleague has removed that article, or the one beside it. The order is as it was.',
   orderNotChanged: '{label} was not changed: {reason}',

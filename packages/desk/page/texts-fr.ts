@@ -122,6 +122,10 @@ export const fr: Texts = {
   movedTo: '{title} : place {place} sur {length}',
   removed: '{title} : retiré',
   addedAt: '{title} : ajouté à la place {place} sur {length}',
+  otherMoved: '{name} a déplacé {title}',
+  otherAdded: '{name} a ajouté {title}',
+  otherRemoved: '{name} a retiré {title}',
+  othersChanged: '{names} : {count} changements de l’ordre',
   orderConflict:
     '{label} : un collègue a retiré cet article ou son voisin. L’ordre est resté le même.',
   orderNotChanged: '{label} n’a pas été modifié : {reason}',
