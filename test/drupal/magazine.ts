@@ -19,7 +19,9 @@ export const magazineEditions: EditionsSite = {
   fields: { id: 'tid', bundle: 'vid', label: 'name', key: 'field_cote' },
   counted: ['changed', 'revision_created', 'revision_id', 'revision_user'],
   targets: { node: ['papier', 'portrait'], taxonomy_term: ['rubrique', 'numero', 'hors_serie'], user: ['user'], file: ['file'] },
-  unaliased: (url) => url.replace(/^\/papiers\/(\d+)$/, '/node/$1').replace(/^\/numeros\/.*$/, ''),
+  // The terms of the vocabulary rubrique come before those of editions.
+  unaliased: (url) =>
+    url.replace(/^\/papiers\/(\d+)$/, '/node/$1').replace(/^\/numeros\/(\d+)$/, (_, number) => `/taxonomy/term/${Number(number) + 4}`),
   queries: [
     '',
     'status=1',
