@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('test/{access,auth,bench,doctor}/*.test.ts')
+load('test/{access,auth,bench}/*.test.ts', 'packages/setup/test/*.test.ts')

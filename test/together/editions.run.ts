@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('test/editions/[a-m]*.test.ts', 'test/desk/*.test.ts')
+load('test/editions/[a-m]*.test.ts', 'packages/desk/test/*.test.ts')
