@@ -123,7 +123,7 @@ export function openEditions(
       const revision = site.revisions.of(uuid)
       tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
     },
-    onUpdate({ edition, uid, ...saved }) {
+    onUpdate({ edition, uid, lockVersions: _, ...saved }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)
       tellSave({ entityType, entityId, ...(uid !== undefined && { uid }), ...saved })
     },

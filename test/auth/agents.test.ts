@@ -6,6 +6,7 @@ import { readPublicKey } from '#lib/auth/public-key.ts'
 import { readConfig } from '../../config/env.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
+import { openEvents } from '../fixtures/event-source.ts'
 import { build } from '../helper.ts'
 import { startEngine, type EngineName } from '../locks/fixtures/engines.ts'
 import { AUDIENCE, bearer, claims, ISSUER, jwtEnv, pairs, pemOf, tokenOf } from './fixtures.ts'
@@ -222,7 +223,7 @@ t.test('with AUTH=none an agent says who it is by its uid, and the same holds fo
 
 for (const engine of ['dynalite', 'dynoxide'] as const) {
   t.test(`an agent saves over no lock, whatever EDITION_LOCKS is, over ${engine}`, async (t) => {
-    const { send } = await newsroom(t, { engine })
+    const { fastify, send } = await newsroom(t, { engine })
     const change = { title: [{ value: 'By the planner' }] }
     const read = async () => (await send(planner, 'GET', '/api/collection/1')).etag
     const save = async (headers: Record<string, string>, who = planner) =>
@@ -244,7 +245,15 @@ for (const engine of ['dynalite', 'dynoxide'] as const) {
     t.strictSame(await save({ 'lock-match': version }, scribe), [423, 'FIELD_LOCKED'], 'a version lets its owner alone through')
     t.strictSame(await save({ 'lock-match': '*' }), [400, 'BAD_REQUEST'])
     t.strictSame(await save({ 'lock-match': Array(101).fill('"a"').join() }), [400, 'BAD_REQUEST'])
+    const { next } = await openEvents(t, `${await fastify.listen({ host: '127.0.0.1', port: 0 })}${LOCK}/events`, ben)
+    t.match(await next(), { event: 'snapshot' })
     t.strictSame(await save({ 'lock-match': `"other", ${version}` }), [200, undefined])
+    const { event, data } = await next()
+    t.strictSame(
+      [event, Object.keys(data).sort()],
+      ['saved', ['entityId', 'entityType', 'etag', 'fields', 'name', 'uid']],
+      'the versions are told to nobody'
+    )
     t.match((await send(anna, 'GET', '/api/collection/1')).body, change)
 
     await send(ben, 'PUT', LOCK, { fieldName: 'title' })

@@ -87,8 +87,9 @@ interface StreamsContext extends Required<StreamsDeps> {
 
 /**
  * Opens the event streams of windows. Windows of a user that follow the same share one. No more
- * than four are open, or 32 where they share a connection: those of windows that are seen, then of those that hold locks, then of those
- * that were hidden last. The others are told that theirs are down, until there is room.
+ * than four are open, or 32 where they share a connection: those of windows that are seen, then of
+ * those that hold locks, then of those that were hidden last. The others are told that theirs are
+ * down, until there is room.
  *
  * @returns serves the window at a port
  */
