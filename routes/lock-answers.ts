@@ -74,7 +74,7 @@ export const lockAnswers = {
   manyFields: failureAnswer(
     'TOO_MANY_REQUESTS',
     'An agent has locked as many fields as it may; see Retry-After',
-    texts.manyFields(['title', 'field_key', 'field_articles'])
+    texts.manyFields(['field_headline', 'field_lead', 'body'])
   ),
   noTakeover: failureAnswer('FORBIDDEN', 'An agent takes over no lock', texts.noTakeover),
   broken: failureAnswer(
