@@ -3,6 +3,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Failure } from '#lib/errors.ts'
 import type { FeedOptions } from '#lib/locks/feed-context.ts'
+import { withoutOperations, type Batch } from '#lib/locks/feed-events.ts'
 import { createFeed } from '#lib/locks/feed.ts'
 import { createLocks, type Locks } from '#lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '#lib/locks/schemas.ts'
@@ -954,4 +955,14 @@ t.test('whoever takes in all events knows the locks, across instances, reconnect
     }),
     { numRuns: runs(150), timeout: 10_000 }
   )
+})
+
+t.test('a batch without operations is one object for all who are told it', (t) => {
+  const saved = { entityType: 'node', entityId: '1', etag: '"a"', fields: ['field_articles'], from: '"b"', operations: [] }
+  const batch: Batch = [{ event: 'saved', saved }, { event: 'live' }]
+  const plain = withoutOperations(batch)
+  t.match(plain, [{ event: 'saved', saved: { etag: '"a"', from: undefined, operations: undefined } }, { event: 'live' }])
+  t.equal(withoutOperations(batch), plain)
+  t.equal(withoutOperations(plain), plain)
+  t.end()
 })

@@ -382,3 +382,25 @@ t.test('without an EventSource that is said', async (t) => {
   t.intercept(globalThis as never, 'EventSource' as never, { configurable: true, value: undefined as never })
   t.throws(() => createClient({ url: 'http://127.0.0.1:9' }).locks.subscribe(node, ears()), { name: 'TypeError', message: /EventSource/ })
 })
+
+t.test('an event that arrives after the end is told to nobody', async (t) => {
+  const handlers = new Map<string, (event: { data: string }) => void>()
+  class Late {
+    readyState = 1
+    addEventListener(type: string, handler: (event: { data: string }) => void) {
+      handlers.set(type, handler)
+    }
+    close() {}
+  }
+  const { later, waits } = createTime()
+  const { heard, ...listener } = ears()
+  const stop = createFeed({ http: createHttp({}), EventSource: Late, later })('/events', listener)
+  await until(() => handlers.has('snapshot'))
+  const send = () => handlers.get('snapshot')!({ data: '{"data":[]}' })
+  send()
+  await until(() => heard.length === 1)
+  stop()
+  send()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.strictSame([heard, waits()], [[{}], []])
+})

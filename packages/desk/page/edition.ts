@@ -20,7 +20,7 @@ import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
-import { applied, isSameArticle, isSameState } from './operations.ts'
+import { addedTo, applied, isSameArticle, isSameState } from './operations.ts'
 import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
@@ -393,9 +393,7 @@ export function createSession(
   function noteAdded(before: Edition): void {
     if (!reader) return
     for (const { name } of orders) {
-      const known = new Set((before[name] ?? []).map(({ target_id: id }) => id))
-      const added = (edition![name] ?? []).filter(({ target_id: id }) => !known.has(id))
-      for (const item of added) moved.note(reader, 'insert', item)
+      for (const item of addedTo(before[name], edition![name])) moved.note(reader, 'insert', item)
     }
     reader = undefined
   }

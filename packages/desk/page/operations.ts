@@ -163,3 +163,9 @@ export function applied(items: Item[], operations: OrderOperation[]): Item[] | u
 export function isSameState(one: string | undefined, other: string | undefined): boolean {
   return one !== undefined && one.split('.')[0] === other?.split('.')[0]
 }
+
+/** The items of a running order whose articles another one does not have. */
+export function addedTo(before: Item[] = [], after: Item[] = []): Item[] {
+  const known = new Set(before.map(({ target_id: id }) => id))
+  return after.filter(({ target_id: id }) => !known.has(id))
+}

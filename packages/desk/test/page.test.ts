@@ -5,10 +5,10 @@ import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from
 import { createDrafts } from '../page/drafts.ts'
 import { diskOf, draftStorageOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../page/merge.ts'
-import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../page/operations.ts'
+import { addedTo, apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../page/operations.ts'
 import { refusalOf } from '../page/refusal.ts'
 import { createSamples } from '../page/samples.ts'
-import { entityOf, isPublished, languageOf, valueOf, type Edition, type Item, type Model } from '../page/settings.ts'
+import { entityOf, isPublished, languageOf, lockIdOf, valueOf, type Edition, type Item, type Model } from '../page/settings.ts'
 import { say } from '../page/texts.ts'
 import { createText } from '../page/text.ts'
 import { localIn, readIn } from '../page/zone.ts'
@@ -441,6 +441,11 @@ t.test('an operation makes of an order here what it makes of it in the service, 
     apply([a], { op: 'insert', article: { target_uuid: 'u9' }, before: { target_uuid: 'u8' } }),
     [a],
     'beside what has gone it goes nowhere'
+  )
+  t.strictSame([addedTo([a, c], [b, c]), addedTo(undefined, [a]), addedTo([a])], [[b], [a], []])
+  t.strictSame(
+    (['id', 'uuid'] as const).map((lockIds) => lockIdOf(a, { lockIds } as Model)),
+    ['1', 'u1']
   )
   t.strictSame(indexOf([c], spotOf([a, b, c], 1)), 0)
   t.strictSame(indexOf([c], spotOf([a, b], 0)), 0)

@@ -696,6 +696,10 @@ t.test('an edition of each bundle is compared with core REST', async (t) => {
     )
   t.match(await core(await change(withEmptyItems)), [/^- {4}core REST: edition 1 of daily differs in field_cover: /, second])
   t.ok(emptied.length > 0, 'JSON:API shows no item of an empty base field')
+  t.match(await core(await change((edition) => ({ ...edition, field_articles: [{ target_id: 99 }] }))), [
+    /^- {4}core REST: edition 1 of daily differs in .*field_articles/,
+    second
+  ])
   t.match(await core(await change(() => ({ message: 'No.' }), 403)), [
     /^- {4}core REST: edition 1 of daily: Drupal does not show it at \/publisher_container\/1\?_format=json, or not to this account/,
     second
