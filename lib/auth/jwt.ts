@@ -137,10 +137,12 @@ export function jwtCheck(
 }
 
 /**
- * A claim; `act.sub` is the member `sub` of the claim `act` (RFC 8693 section 4.1).
+ * A claim by its name, which may have dots in it. Without such a claim `act.sub` is the member `sub`
+ * of the claim `act` (RFC 8693 section 4.1).
  * @returns undefined where there is no such claim, null where it lacks the member
  */
 function claimAt(payload: JWTPayload, name: string): unknown {
+  if (payload[name] !== undefined) return payload[name]
   const [claim, ...members] = name.split('.')
   const value = payload[claim!]
   if (value === undefined) return undefined

@@ -79,6 +79,9 @@ t.test('a token says whether an agent calls, by the claim that the settings name
   t.strictSame(await ask('act.sub', { act: { sub: 'planner' } }), { uid: AGENT, name: 'planner (Anna)' })
   t.strictSame(await ask('act.sub', { act: { sub: 'planner', act: { sub: 'gateway' } } }), { uid: AGENT, name: 'planner (Anna)' })
   t.strictSame(await ask('azp', { azp: 'planner', name: undefined }), { uid: AGENT, name: 'planner (7)' })
+  const named = 'https://id.example/agent'
+  t.strictSame(await ask(named, { [named]: 'planner' }), { uid: AGENT, name: 'planner (Anna)' }, 'the name of a claim may have dots')
+  t.strictSame(await ask(named, {}), { uid: '7', name: 'Anna' })
   t.strictSame(await ask('act.sub', { act: { sub: 'planner' }, name: 'A'.repeat(250) }), { uid: AGENT, name: 'planner' })
   for (const more of [{}, { act: undefined }, { azp: 'desk' }]) {
     t.strictSame(await ask('act.sub', more), { uid: '7', name: 'Anna' }, JSON.stringify(more))
