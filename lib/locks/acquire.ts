@@ -19,6 +19,8 @@ export interface AcquireOptions extends WriteConditions {
   alone?: boolean
 }
 
+type AcquireOutcome = AcquiredOutcome | HeldOutcome | ChangedOutcome
+
 /**
  * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many
  * who try at once exactly one succeeds. It takes more requests to replace another user's expired
@@ -31,8 +33,41 @@ export async function acquire(
   context: LockContext,
   entity: Entity,
   request: LockRequest,
-  { alone = false, ...conditions }: AcquireOptions = {}
-): Promise<AcquiredOutcome | HeldOutcome | ChangedOutcome> {
+  options: AcquireOptions = {}
+): Promise<AcquireOutcome> {
+  await context.time.ready()
+  return isAgent(request.userData.uid)
+    ? acquireForAgent(context, entity, request, options)
+    : acquireField(context, entity, request, options)
+}
+
+async function acquireForAgent(
+  context: LockContext,
+  entity: Entity,
+  request: LockRequest,
+  options: AcquireOptions
+): Promise<AcquireOutcome> {
+  const { fieldName, userData } = request
+  const uid = String(userData.uid)
+  const key = { env_entityType_entityId: recordKey(context.environment, entity), fieldName }
+  await admitAgent(context, key, uid, options)
+  const result = await acquireField(context, entity, request, options)
+  if (result.outcome !== 'acquired') return result
+  await nameField(context, key, uid).catch(async (error) => {
+    // A lock that cannot be released now ends by itself.
+    const own = { fieldName, uid }
+    await release(context, entity, own, { ifMatch: [result.version] }).catch(() => {})
+    throw error
+  })
+  return result
+}
+
+async function acquireField(
+  context: LockContext,
+  entity: Entity,
+  request: LockRequest,
+  { alone = false, ...conditions }: AcquireOptions
+): Promise<AcquireOutcome> {
   const uid = String(request.userData.uid)
   const { ifMatch } = conditions
 
@@ -46,11 +81,7 @@ export async function acquire(
     return record && alone ? changedOutcome(record, moment) : 'again'
   }
 
-  await context.time.ready()
-  const { fieldName } = request
-  const key = { env_entityType_entityId: recordKey(context.environment, entity), fieldName }
-  if (isAgent(uid)) await admitAgent(context, key, uid, { alone, ifMatch })
-  const result = await announceChanges(context, entity, (changes) =>
+  return announceChanges(context, entity, (changes) =>
     writeLock(context, entity, request, {
       ...conditions,
       changes,
@@ -58,13 +89,4 @@ export async function acquire(
       judge
     })
   )
-  if (isAgent(uid) && result.outcome === 'acquired') {
-    await nameField(context, key, uid).catch(async (error) => {
-      // A lock that cannot be released now ends by itself.
-      const own = { fieldName, uid }
-      await release(context, entity, own, { ifMatch: [result.version] }).catch(() => {})
-      throw error
-    })
-  }
-  return result
 }
