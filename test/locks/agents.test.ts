@@ -73,6 +73,21 @@ t.test('a lock that cannot be counted is given back, and where that fails too, i
   t.match((await others.list(node)).Items, [{ userData: { uid }, expiresAt: Number }])
 })
 
+t.test('a lock of an agent costs two reads more, and a write where its field is not named yet', async (t) => {
+  const sent: string[] = []
+  const locks = instance(
+    t,
+    watchedStore(({ constructor: { name } }) => {
+      sent.push(name.replace('Command', ''))
+    })
+  )
+  const taken = await locks.acquire(node, { fieldName: 'title', userData }, alone)
+  t.strictSame(sent.splice(0), ['Get', 'Put', 'Get', 'Put'])
+  if (taken.outcome !== 'acquired') throw new Error(taken.outcome)
+  await locks.acquire(node, { fieldName: 'title', userData }, { ifMatch: [taken.version] })
+  t.strictSame(sent, ['Get', 'Put', 'Get'])
+})
+
 t.test('a record of another form names no fields, and is replaced', async (t) => {
   const store = memoryStore()
   store.items.set(NAMES, { env_entityType_entityId: `test#agent-${uid}`, fieldName: 'agent', fields: 'title' })
