@@ -52,9 +52,10 @@ const KEPT_BY_DRUPAL =
   /^(created|uid|path|metatag|menu_link|_links)$|^(revision|content_translation)_/
 
 /**
- * The fields that an editor sees, the label, the key and the edition type first, then in the order
- * of Drupal's form as far as the content model has it: those in no group before the groups, and in
- * each those of many lines last. Base fields are shown like `field_*` ones, except those that Drupal keeps for itself.
+ * The fields that an editor sees: the label, the key and the edition type first, then in the order
+ * of Drupal's form as far as the content model has it. Those in no group come before the groups, and
+ * in each those of many lines come last. Base fields are shown like `field_*` ones, except those
+ * that Drupal keeps for itself.
  * JSON:API does not tell an editor what type a field has, so it is read off its value or, where it
  * is empty, off that of another edition; one that is empty everywhere is a line of text, which
  * Drupal casts.

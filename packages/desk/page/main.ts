@@ -32,6 +32,7 @@ import { createSamples, type Samples } from './samples.ts'
 import { ask, fetchOnce, seat, type Seat } from './seat.ts'
 import { createStreamPort } from './stream-port.ts'
 import { connectStreams } from './stream-worker.ts'
+import type { Need } from './streams.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { language, say, sayWith, useLanguage } from './texts.ts'
@@ -233,6 +234,13 @@ function resetSearch(): void {
   }
 }
 
+/** How much this window needs its event streams. */
+function needOfStreams(): Need {
+  if (!document.hidden) return 'seen'
+  const holdsLock = sessions().some(({ fields }) => fields.some(({ isHeld }) => isHeld))
+  return holdsLock ? 'holds' : 'hidden'
+}
+
 /** Whether the browser speaks HTTP/2 or 3 with the service, or what is before it. */
 function isMultiplexed(): boolean {
   const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
@@ -328,12 +336,7 @@ if (here.user) {
     uid: here.user.uid,
     url: location.origin + serviceOf(location.pathname),
     headers: here.options.headers ?? (() => ({})),
-    need: () =>
-      !document.hidden
-        ? 'seen'
-        : sessions().some(({ fields }) => fields.some(({ isHeld }) => isHeld))
-          ? 'holds'
-          : 'hidden',
+    need: needOfStreams,
     isMultiplexed: isMultiplexed()
   })
   client = createClient({
