@@ -1,13 +1,10 @@
 import t, { type Test } from 'tap'
-import { createCms } from '../../packages/drupal-stand-in/cms.ts'
-import { newspaper } from '../../dev/content.ts'
 import { createEditions } from '#lib/editions/editions.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '#lib/drupal/client.ts'
-import { createHttp } from '#lib/http/client.ts'
 import { oneResource, resources } from '#lib/drupal/document.ts'
 import { model } from './fixtures.ts'
-import { basic } from './site.ts'
+import { basic, openNewspaper } from './site.ts'
 import { newCaller } from '#lib/http/calls.ts'
 
 const editor = newCaller(basic('editor'))
@@ -18,13 +15,7 @@ const search = { limit: 5, offset: 0, total: false }
  * since what it may refer to has no bundle, or by a whim. As in Drupal, what was to be saved is saved before that is found.
  */
 async function open(t: Test) {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cms, cmsUrl, http } = await openNewspaper(t)
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const site = { why: undefined as 'gone' | 'empty' | 'whim' | undefined }
 

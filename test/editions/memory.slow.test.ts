@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { createCms } from '../../packages/drupal-stand-in/cms.ts'
-import { newspaper } from '../../dev/content.ts'
 import { createEditions, type Editions } from '#lib/editions/editions.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import { createJsonapi } from '#lib/drupal/client.ts'
-import { createHttp } from '#lib/http/client.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
-import { basic } from './site.ts'
+import { basic, openNewspaper } from './site.ts'
 import { newCaller } from '#lib/http/calls.ts'
 
 const id = fc.constantFrom('1', '60')
@@ -53,13 +50,7 @@ function dataOf(answer: unknown): unknown {
 }
 
 t.test('whatever was asked and changed before, an answer is that of a service that has just started', async (t) => {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cmsUrl, http } = await openNewspaper(t)
   const start = () =>
     createEditions({ site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl, warn() {} }) })
   // Whoever may not see an edition is told 404 until the service has met it, then 403 or 401 (docs/core-rest.md).

@@ -1,14 +1,11 @@
 import t, { type Test } from 'tap'
-import { createCms } from '../../packages/drupal-stand-in/cms.ts'
-import { newspaper } from '../../dev/content.ts'
 import { createEditions } from '#lib/editions/editions.ts'
 import type { Recorder, Save, SaveOutcome } from '#lib/editions/save/recorder.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import { Failure } from '#lib/errors.ts'
-import { createHttp } from '#lib/http/client.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { model } from './fixtures.ts'
-import { basic } from './site.ts'
+import { basic, openNewspaper } from './site.ts'
 import { newCaller } from '#lib/http/calls.ts'
 
 const editor = newCaller(basic('editor'))
@@ -16,13 +13,7 @@ const title = (value: string) => ({ title: [{ value }] })
 
 /** The sample site with a recorder that notes what it is told and, after each, how many writes the site had seen. */
 async function open(t: Test, { refusal, fault }: { refusal?: Failure; fault?: () => Promise<never> } = {}) {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cms, cmsUrl, http } = await openNewspaper(t)
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   let isBroken = false
   const request: Jsonapi['request'] = async (one) => {

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { createCms, type Cms, type CmsContent, type CmsOptions, type Seed } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
+import { createHttp } from '#lib/http/client.ts'
 import { build } from '../helper.ts'
 
 export interface Reply {
@@ -172,4 +173,16 @@ export function enlarged(content: CmsContent, count: number): CmsContent {
     }
   })
   return { ...content, entities: [...content.entities, ...more] }
+}
+
+/** A stand-in CMS with the newspaper, and a way to it; both end with the test. */
+export async function openNewspaper(t: Test) {
+  const cms = createCms({ content: newspaper() })
+  const cmsUrl = await cms.listen()
+  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
+  t.teardown(async () => {
+    await http.close()
+    await cms.close()
+  })
+  return { cms, cmsUrl, http }
 }

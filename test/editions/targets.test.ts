@@ -18,7 +18,7 @@ import { createHttp } from '#lib/http/client.ts'
 import { isObject, type Document, type Resource } from '#lib/drupal/document.ts'
 import { createDocuments } from '#lib/drupal/documents.ts'
 import { model, withoutUrls } from './fixtures.ts'
-import { basic, enlarged } from './site.ts'
+import { basic, enlarged, openNewspaper } from './site.ts'
 import { fakeTime } from '../fixtures/time.ts'
 
 /**
@@ -492,13 +492,7 @@ t.test('a reference to another edition has the prefix of its language, whatever 
  * original that nobody may see, with one too; the requests for other languages; and what those are answered with.
  */
 async function openTranslated(t: Test, languages: Record<string, string>) {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cmsUrl, http } = await openNewspaper(t)
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const site = { asked: [] as string[], hasOthers: false, instead: undefined as (() => Promise<never>) | undefined }
   const articles = new Map(
@@ -592,13 +586,7 @@ t.test('of many languages the first five are asked, and where there is one there
 })
 
 t.test('what is saved under the prefix of its own language has the urls of the language that is read in', async (t) => {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cmsUrl, http } = await openNewspaper(t)
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const request: Jsonapi['request'] = async (one) => {
     const answer = await jsonapi.request(one)

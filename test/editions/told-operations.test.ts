@@ -1,15 +1,12 @@
 import t from 'tap'
-import { newspaper } from '../../dev/content.ts'
-import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { createJsonapi, type Jsonapi } from '#lib/drupal/client.ts'
 import { createEditions } from '#lib/editions/editions.ts'
 import type { SavedChange } from '#lib/editions/save/told-operations.ts'
 import type { OrderOperation } from '#lib/editions/schemas.ts'
 import { createSite } from '#lib/editions/site/site.ts'
 import { newCaller } from '#lib/http/calls.ts'
-import { createHttp } from '#lib/http/client.ts'
 import { model } from './fixtures.ts'
-import { basic } from './site.ts'
+import { basic, openNewspaper } from './site.ts'
 
 const editor = newCaller(basic('editor'))
 /** The part of a tag that is of the fields. */
@@ -17,13 +14,7 @@ const fieldsIn = (tag: string) => tag.split('.')[0]
 const move = (id: number): OrderOperation => ({ op: 'move', article: { target_id: id }, at: 'start' })
 
 t.test('a save of operations tells them, and from which state to which they lead', async (t) => {
-  const cms = createCms({ content: newspaper() })
-  const cmsUrl = await cms.listen()
-  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
-  t.teardown(async () => {
-    await http.close()
-    await cms.close()
-  })
+  const { cmsUrl, http } = await openNewspaper(t)
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   /** What Drupal makes of a save besides what was sent, as modules do. */
   let alter = (_resource: { attributes: Record<string, unknown>; relationships: Record<string, { data: unknown[] }> }) => {}
