@@ -4,6 +4,7 @@ import type { Config } from './config/env.ts'
 import connections from './plugins/app/connections.ts'
 import { loadDesk } from './plugins/app/desk.ts'
 import lockStore from './plugins/app/locks.ts'
+import { loadMcp } from './plugins/app/mcp.ts'
 import outsideStore from './plugins/app/outside.ts'
 import logPrivacy from './plugins/app/log-privacy.ts'
 import editionStores from './plugins/edition-stores.ts'
@@ -78,6 +79,7 @@ async function registerAll(fastify: FastifyInstance, config: Config, ownsPaths: 
     await scope.register(closingRoutes)
     await scope.register(journalRoutes)
     if (desk) await scope.register(desk, { config, ownsPaths })
+    if (config.mcp) await scope.register(await loadMcp(), { config, services })
   })
   const { signed } = services
   if (!signed) return

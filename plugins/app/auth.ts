@@ -17,7 +17,7 @@ import type { Time } from '../../lib/time.ts'
  * What is protected: the patterns of Quoin's own routes, which stand for every spelling of their
  * paths.
  */
-const PROTECTED = /^\/api\//
+const PROTECTED = /^\/(?:api\/|mcp$)/
 /**
  * A uid in X-User-Uid. Characters beyond visible ASCII are percent-encoded, so 255 of them become
  * at most 3060.
@@ -32,7 +32,7 @@ declare module 'fastify' {
     access: Access | undefined
   }
   interface FastifyRequest {
-    /** The caller of a request below /api, where AUTH is not none. */
+    /** The caller of a request below /api, or to /mcp, where AUTH is not none. */
     identity: User | undefined
     /**
      * The uid of the caller; with AUTH=none what the header field X-User-Uid says, if anything.

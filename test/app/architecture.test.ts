@@ -21,7 +21,7 @@ const FLOORS = [
   /^(?:packages\/(?:desk\/page|drupal-stand-in|setup)\/|dev\/|cli\.ts$)/,
   /^server\.ts$/,
   /^app\.ts$/,
-  /^(?:plugins|routes|packages\/desk\/server)\//,
+  /^(?:plugins|routes|packages\/(?:desk|mcp)\/server)\//,
   /^config\//,
   /^(?:lib|packages\/client)\//
 ]
@@ -67,6 +67,13 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
     'the service loads the desk at one place, and knows nothing of it'
   ],
   [/^plugins\/app\/desk\.ts$/, /^packages\/desk\/(?!server\/desk\.ts$)/, 'the service loads the plugin of the desk alone'],
+  [
+    /^packages\/mcp\/server\//,
+    /^(?!packages\/mcp\/server\/|(?:lib|config|routes)\/|node:|fastify$|@modelcontextprotocol\/server$|@sinclair\/typebox(?:\/|$))/,
+    'the tools for agents call the services'
+  ],
+  [/^(?!packages\/mcp\/|test\/|plugins\/app\/mcp\.ts$)/, /^packages\/mcp\//, 'the service loads the tools for agents at one place'],
+  [/^plugins\/app\/mcp\.ts$/, /^packages\/mcp\/(?!server\/mcp\.ts$)/, 'the service loads the plugin of the tools alone'],
   [
     /^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/,
     /^(?:packages\/drupal-stand-in|dev)\//,

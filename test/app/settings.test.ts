@@ -40,7 +40,8 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     enforceLocks: false,
     journalDays: 30,
     lockRefusedStatus: 423,
-    desk: false
+    desk: false,
+    mcp: false
   })
   t.match(
     contentModel,
@@ -87,6 +88,7 @@ t.test('every setting is taken as it is set', async (t) => {
     EDITION_LOCKS: 'enforce',
     JOURNAL_DAYS: '0',
     DESK: 'on',
+    MCP: 'on',
     CMS_TIMEOUT_MS: '600000',
     CMS_STALE_SECONDS: '0',
     CONTENT_MODEL: file,
@@ -124,7 +126,8 @@ t.test('every setting is taken as it is set', async (t) => {
     enforceLocks: true,
     journalDays: 0,
     lockRefusedStatus: 200,
-    desk: true
+    desk: true,
+    mcp: true
   })
   t.equal(contentModel.entityType, 'issue')
   t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')

@@ -1,0 +1,68 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../../config/env.ts'
+import type { Boards } from '../../../lib/boards/boards.ts'
+import type { Closing } from '../../../lib/boards/closing.ts'
+import type { Editions } from '../../../lib/editions/editions.ts'
+import type { ContentModel } from '../../../lib/editions/model.ts'
+import type { Locks } from '../../../lib/locks/locks.ts'
+import type { History } from '../../../lib/saves/history.ts'
+import type { Idempotency } from '../../../lib/saves/idempotency.ts'
+import type { CallingAgent } from './agent.ts'
+
+/** What tools work with: the services that the routes have too, not the routes. */
+export interface ToolServices {
+  locks: Locks
+  editions: Editions
+  boards: Boards
+  closing: Closing
+  idempotency: Idempotency
+  /** Undefined where there is no journal (JOURNAL_DAYS=0). */
+  history: History | undefined
+}
+
+/** One call of a tool. */
+export interface ToolCall {
+  /** Its caller has been authenticated; `demand` and `demandLock` ask for rights. */
+  request: FastifyRequest
+  reply: FastifyReply
+  services: ToolServices
+  config: Config
+  model: ContentModel
+  /** Undefined of a caller that may only read. */
+  agent: CallingAgent | undefined
+}
+
+/** A call of a tool that writes. */
+export interface WritingCall extends ToolCall {
+  agent: CallingAgent
+}
+
+interface ToolTexts {
+  /** A verb and a noun in snake case. */
+  name: string
+  title: string
+  /** For the model: what it does, when to use it, what comes back. */
+  description: string
+}
+
+/** A tool as its file declares it. */
+export type ToolDefinition<Input extends TObject> = ToolTexts & { input: Input } & (
+    | { writes?: never; run(call: ToolCall, args: Static<Input>): Promise<object> }
+    | { writes: true; run(call: WritingCall, args: Static<Input>): Promise<object> }
+  )
+
+/** Any tool. */
+export interface Tool extends ToolTexts {
+  input: TObject
+  writes?: true
+  run(call: ToolCall, args: Record<string, unknown>): Promise<object>
+}
+
+/**
+ * Declares a tool: its arguments are typed by their schema, and a tool that writes has an agent.
+ * What `run` returns is what the model is shown, as JSON; a Failure that it throws is a refusal.
+ */
+export function defineTool<Input extends TObject>(definition: ToolDefinition<Input>): Tool {
+  return definition as unknown as Tool
+}
