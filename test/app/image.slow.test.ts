@@ -69,6 +69,7 @@ t.test('what settings ask for is loaded from the bundle, or from beside it', asy
       CMS_PASSWORD: 'editor',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       RATE_LIMIT: '1000',
+      MCP: 'on',
       ...jwtEnv(t)
     }
   })
@@ -86,6 +87,12 @@ t.test('what settings ask for is loaded from the bundle, or from beside it', asy
   t.equal((await send(lock, { fieldName: 'title', userData: { uid: '7' } })).status, 200)
   t.equal((await send(lock, { fieldName: 7 })).status, 400, 'a schema is compiled')
   t.equal((await send(lock)).status, 200)
+  const mcp = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { ...headers, accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  })
+  t.match([mcp.status, await mcp.text()], [200, /"name":"read_edition"/])
   t.match(await (await fetch(metrics!)).text(), /^quoin_lock_outcomes_total\{/m)
 
   service.child.kill('SIGTERM')
@@ -134,7 +141,8 @@ t.test('npm ci --omit=dev alone brings what starts; a setting that needs an opti
   for (const [setting, value, name] of [
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', '@opentelemetry/core'],
     ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', 'ioredis'],
-    ['RATE_LIMIT', '100', '@fastify/rate-limit']
+    ['RATE_LIMIT', '100', '@fastify/rate-limit'],
+    ['MCP', 'on', '@modelcontextprotocol/server']
   ] as const) {
     const failing = runNode(t, npmStart, { cwd, env: { ...env, [setting]: value } })
     t.equal(await failing.ended, 1, setting)

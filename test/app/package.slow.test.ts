@@ -7,7 +7,7 @@ import ts from 'typescript'
 import lock from '../../package-lock.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
 import { closure, imageFiles, production, type Package } from './fixtures/image.ts'
-import { emptyDirectory, ROOT } from './fixtures/processes.ts'
+import { emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
 /** What `npm run prepack` needs besides what the image has. */
 const SOURCES = [
@@ -154,7 +154,8 @@ t.test('npx quoin says how to install the optional package that a setting needs'
   const { ioredis } = manifest.peerDependencies
   for (const [setting, value, command] of [
     ['EVENTS_BUS_URL', 'redis://127.0.0.1:9', `npm install ioredis@${ioredis}\n`],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', 'npm install @opentelemetry/api@']
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9', 'npm install @opentelemetry/api@'],
+    ['MCP', 'on', `npm install @modelcontextprotocol/server@${manifest.peerDependencies['@modelcontextprotocol/server']}\n`]
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [join(project, 'node_modules/.bin/quoin'), 'start'], {
       cwd: project,
@@ -165,6 +166,29 @@ t.test('npx quoin says how to install the optional package that a setting needs'
     t.match(stderr, /^Quoin cannot start: these settings need the package \S+, which is not installed\. Run npm install /)
     t.match(stderr, command)
   }
+})
+
+t.test('beside the package of their protocol the tools for agents are at /mcp', async (t) => {
+  for (const path of closure(['@modelcontextprotocol/server'])) {
+    const link = join(project, path)
+    if (existsSync(link)) continue
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(ROOT, path), link)
+    t.teardown(() => rmSync(link))
+  }
+  const service = runNode(t, [join(project, 'node_modules/.bin/quoin'), 'start'], {
+    cwd: project,
+    env: { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', MCP: 'on', PORT: '0' }
+  })
+  const [, url] = await service.says(/listening at (http:\/\/127\.0\.0\.1:\d+)/)
+  const answer = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+  })
+  t.match([answer.status, await answer.text()], [200, /"name":"read_edition"/])
+  service.child.kill('SIGTERM')
+  t.equal(await service.ended, 0)
 })
 
 t.test('npx quoin names its own commands, not those of a clone', (t) => {
