@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import dynalite from 'dynalite'
+import { LOCKS } from './kept-site.ts'
 
 export interface EmbeddedEngine {
   /** What DYNAMODB_ENDPOINT takes. */
@@ -17,18 +17,20 @@ export interface EmbeddedEngine {
  * Starts a DynamoDB-compatible engine inside this process, on a free port of 127.0.0.1. Tables have
  * to be made (lib/table/definition.ts) and are there again at the next start.
  * @param dataDir where its files are kept; without it they are in memory
- * @param isFresh whether it forgets what an earlier life left there
+ * @param prepare what is done with `dataDir` once no other process uses it, and before the engine
+ *   does
  * @throws {Error} with one sentence for the user, before anything listens, when another process
  *   uses `dataDir`
  */
-export async function startDynamodb(dataDir?: string, isFresh = false): Promise<EmbeddedEngine> {
+export async function startDynamodb(
+  dataDir?: string,
+  prepare: () => void = () => {}
+): Promise<EmbeddedEngine> {
   const guard = dataDir === undefined ? undefined : await claim(dataDir)
-  if (dataDir !== undefined && isFresh) {
-    await rm(join(dataDir, 'dynamodb'), { recursive: true, force: true })
-  }
+  prepare()
   const server = dynalite({
     createTableMs: 0,
-    ...(dataDir !== undefined && { path: join(dataDir, 'dynamodb') })
+    ...(dataDir !== undefined && { path: join(dataDir, LOCKS) })
   })
   const finish = guardRequests(server)
   server.listen(0, '127.0.0.1')

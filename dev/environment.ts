@@ -5,7 +5,7 @@ import { inGroup, setting } from '../config/setting.ts'
 export const DevEnvironment = inGroup('npm run dev', {
   DATA_DIR: setting(Type.String({ default: '.data' }), {
     description:
-      'Where `npm run dev` keeps the locks of the embedded engine and the editions of the sample CMS.',
+      'Where `npm run dev` keeps the locks of the embedded engine and the editions of the sample CMS, up to 64 MiB of them.',
     allowed: 'the path of a directory, which need not exist'
   })
 })

@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig, SettingsError } from '../config/env.ts'
 import { createStore } from '../lib/table/client.ts'
@@ -7,12 +5,11 @@ import { createTable } from '../lib/table/definition.ts'
 import { docsStart } from '../plugins/external/openapi.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
-import type { Kept } from '../packages/drupal-stand-in/store.ts'
 import { commands } from './commands.ts'
 import { newspaper } from './content.ts'
 import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
-import { keepSite } from './kept-site.ts'
+import { forget, openSite, type KeptSite } from './kept-site.ts'
 
 /**
  * Who installs Quoin as a package gets no engine: production needs none, and it is built for the
@@ -21,11 +18,15 @@ import { keepSite } from './kept-site.ts'
 const MISSING_ENGINE =
   'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
 
-/** Starts the embedded engine. @throws {SettingsError} where it cannot be had */
-async function startEngine(dataDir: string, isFresh: boolean): Promise<EmbeddedEngine> {
+/**
+ * Starts the embedded engine.
+ * @param prepare what is done with the directory before the engine opens its files there
+ * @throws {SettingsError} where it cannot be had
+ */
+async function startEngine(dataDir: string, prepare: () => void): Promise<EmbeddedEngine> {
   try {
     const { startDynamodb } = await import('./dynamodb.ts')
-    return await startDynamodb(dataDir, isFresh)
+    return await startDynamodb(dataDir, prepare)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
@@ -41,17 +42,6 @@ function freshIn(args: string[]): boolean {
     throw new SettingsError([
       `${(error as Error).message}\nThere is --fresh, which forgets the locks and editions of an earlier life.`
     ])
-  }
-}
-
-/** What the sample CMS keeps. @throws {SettingsError} where its file cannot be read */
-function openSite(dataDir: string, isFresh: boolean): Kept {
-  const file = join(dataDir, 'cms.ndjson')
-  if (isFresh) rmSync(file, { force: true })
-  try {
-    return keepSite(file)
-  } catch (error) {
-    throw new SettingsError([(error as Error).message], { cause: error })
   }
 }
 
@@ -74,18 +64,21 @@ async function start(args: string[]): Promise<void> {
     ? undefined
     : env.DATA_DIR || DevEnvironment.DATA_DIR.default!
 
+  const sample = env.CMS_URL ? undefined : newspaper()
+  let site: KeptSite | undefined
   if (dataDir !== undefined) {
-    const engine = await startEngine(dataDir, isFresh)
+    const engine = await startEngine(dataDir, () => {
+      if (isFresh) forget(dataDir)
+      if (sample) site = openSite(dataDir, sample)
+    })
     env.DYNAMODB_ENDPOINT = engine.endpoint
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
     delete process.env.AWS_PROFILE
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
     embeddedParts.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
   }
-  const sample = env.CMS_URL ? undefined : newspaper()
   if (sample) {
-    const kept = dataDir === undefined ? undefined : openSite(dataDir, isFresh)
-    env.CMS_URL = await createCms({ content: sample, ...(kept && { kept }) }).listen()
+    env.CMS_URL = await createCms({ content: sample, ...(site && { kept: site.kept }) }).listen()
     Object.assign(env, {
       CMS_JSONAPI_PATH: '/jsonapi',
       CMS_AUTH: 'basic',
@@ -117,6 +110,7 @@ async function start(args: string[]): Promise<void> {
         ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`]
         : []),
       ...embeddedParts.map((part) => `  ${part}`),
+      ...(site?.notice === undefined ? [] : ['', site.notice]),
       '',
       'Try:',
       ...commands(address, config.contentModel).map((command) => `  ${command}`),

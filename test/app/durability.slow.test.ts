@@ -64,8 +64,9 @@ async function send(url: string, body: object): Promise<{ success: boolean }> {
 t.test('the sample CMS has the editions that its locks are about in its next life, unless it begins anew', async (t) => {
   const env = { PORT: '0', DATA_DIR: join(emptyDirectory(t), 'data') }
   const file = join(env.DATA_DIR, 'cms.ndjson')
+  const notice = /cms\.ndjson is of another release of Quoin, or broken\. It is in \S+set-aside\/ now, with the locks/
   const live = async (...args: string[]) => {
-    const { child, ended, says } = runNode(t, [...DEV, ...args], { env })
+    const { child, ended, output, says } = runNode(t, [...DEV, ...args], { env })
     const [, address] = await says(/^Quoin listens on (http:\S+) /m)
     const edition = { type: [{ target_id: 'daily' }], title: [{ value: 'Made here' }], field_key: [{ value: randomUUID() }] }
     const created = (await send(`${address}/api/collection`, edition)) as any
@@ -76,7 +77,7 @@ t.test('the sample CMS has the editions that its locks are about in its next lif
       child.kill('SIGKILL')
       return ended
     }
-    return { id, read, end }
+    return { id, read, end, output }
   }
   const titleOf = async ({ read }: Awaited<ReturnType<typeof live>>, id: number) => (await read(`/api/collection/${id}`)).title?.[0].value
   const locksOf = async ({ read }: Awaited<ReturnType<typeof live>>, id: number) =>
@@ -95,10 +96,15 @@ t.test('the sample CMS has the editions that its locks are about in its next lif
   t.strictSame([await titleOf(fresh, second.id), await locksOf(fresh, second.id)], [undefined, 0])
   await fresh.end()
 
+  t.notMatch(fresh.output().stdout, notice)
+
   writeFileSync(file, 'mine\n')
-  const refused = runNode(t, DEV, { env })
-  t.equal(await refused.ended, 1)
-  t.match(refused.output().stderr, /cms\.ndjson is not what the sample CMS wrote: remove it, or start with --fresh/)
+  const anew = await live()
+  t.match(anew.output().stdout, notice)
+  t.equal(anew.id, first.id)
+  t.equal(await locksOf(anew, anew.id), 1, 'no lock of the life before is on the new edition')
+  await anew.end()
+
   const misled = runNode(t, [...DEV, '--frsh'], { env })
   t.equal(await misled.ended, 1)
   t.match(misled.output().stderr, /There is --fresh, which forgets the locks and editions of an earlier life\./)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { needsDynoxide } from '../locks/fixtures/engines.ts'
-import { DEV, ROOT, runNode } from './fixtures/processes.ts'
+import { DEV, emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
 const run = promisify(execFile)
 const needsCurl = { skip: needsDynoxide.skip || (spawnSync('curl', ['--version']).error !== undefined && 'there is no curl here') }
@@ -37,30 +37,25 @@ function answerOf(comment: string): RegExp {
 }
 
 /** A variable that later commands use, made of an answer. */
-const ASSIGNMENT = /^([A-Z]+)=\$\(curl/
+const ASSIGNMENT = /^([A-Z]+)=(?:\S*)\$\(/
 
 const curls = (text: string) => steps(text).filter(({ command }) => command.startsWith('curl') || ASSIGNMENT.test(command))
 
-t.test("README's two minutes with curl go as they are told", needsCurl, async (t) => {
-  const commands = curls(/^## Two minutes with curl\n(.*?)^## /ms.exec(read('README.md'))![1]!)
-  t.equal(commands.length, 10)
-  await follow(t, commands)
-})
-
-t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t) => {
-  for (const page of ['docs/day.md', 'docs/lists.md', 'docs/editions.md', 'docs/journal.md']) {
-    const commands = curls(read(page))
-    t.ok(commands.length > 0, page)
-    await follow(t, commands)
-  }
+t.test("README's two minutes with curl and the other pages go as they are told, twice in the same folder", needsCurl, async (t) => {
+  const cwd = emptyDirectory(t)
+  const readme = curls(/^## Two minutes with curl\n(.*?)^## /ms.exec(read('README.md'))![1]!)
+  t.equal(readme.length, 10)
+  const pages = ['docs/day.md', 'docs/lists.md', 'docs/editions.md', 'docs/journal.md'].map((page) => curls(read(page)))
+  for (const commands of pages) t.ok(commands.length > 0)
+  for (const life of [1, 2]) await t.test(`life ${life}`, async (t) => follow(t, cwd, [readme, ...pages]))
 })
 
 /** Runs commands before `npm run dev` as one starts it; an event stream (`curl -N`) ends once it has begun. */
-async function follow(t: Test, commands: ReturnType<typeof steps>): Promise<void> {
-  const { says } = runNode(t, DEV, { env: { PORT: '0' } })
+async function follow(t: Test, cwd: string, pages: Array<ReturnType<typeof steps>>): Promise<void> {
+  const { says } = runNode(t, DEV, { env: { PORT: '0' }, cwd })
   const [, url] = (await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/)) as unknown as [string, string]
   const env = { ...process.env, Q: url }
-  for (const { command, answer } of commands) {
+  for (const { command, answer } of pages.flat()) {
     const name = ASSIGNMENT.exec(command)?.[1]
     if (name !== undefined) {
       const { stdout } = await run('bash', ['-c', `${command}; printf %s "$${name}"`], { env })
