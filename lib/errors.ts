@@ -67,6 +67,8 @@ export const texts = {
     `The answer would have more than ${limit} bytes; ${advice}`,
   bodyTooLarge: (size: string, limit: number) =>
     `The request body has ${size}; at most ${limit} bytes are taken`,
+  baseRequired:
+    'An agent says which state it has read: base is needed, the ETag of the edition or the version of the lock',
   cmsFailed: 'The CMS failed to answer',
   cmsReadOnly:
     "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)",
@@ -121,6 +123,12 @@ export const texts = {
     'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
   placedUnknown: (most: number, isFilterable: boolean) =>
     `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
+  notYourProposal: 'An agent withdraws its own proposals, and settles no others',
+  proposalSettled: (outcome: string) => `This proposal was ${outcome} already`,
+  proposalTooLarge: (bytes: number, limit: number) =>
+    `The proposal would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
+  proposalsFull: (most: number, what: string) =>
+    `${most} proposals for ${what} are open, the most allowed: take or discard one of them, or withdraw yours`,
   referenceGone:
     'The referenced entity is gone. Drupal saves no changed list that still refers to it: leave it out of the list.',
   stale: (changed?: string) =>

@@ -4,7 +4,7 @@ import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/watcher.ts'
-import { Petition, Presence } from '../lib/locks/schemas.ts'
+import { Petition, Presence, ProposalView } from '../lib/locks/schemas.ts'
 
 /**
  * A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing.
@@ -28,6 +28,11 @@ export function eventStream(description: string, snapshot: object, lock: object)
       event: 'present',
       id: 'mL9vTq2xR5sKd7bYf0NcWg',
       data: JSON.stringify(Presence.examples[0])
+    }) +
+    encode({
+      event: 'proposed',
+      id: 'Xq3vR8mWk1sT6bZy0LdEuA',
+      data: JSON.stringify(ProposalView.examples[0])
     }) +
     encode({
       event: 'saved',
@@ -156,6 +161,8 @@ function encodeEvent(event: FeedEvent, dataOf: (snapshot: Snapshot) => object): 
         return event.petition
       case 'present':
         return event.presence
+      case 'proposed':
+        return event.proposal
       default:
         return event.lock
     }

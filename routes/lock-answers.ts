@@ -33,6 +33,36 @@ export const lockAnswers = {
     'The most users allowed already ask for this field, or for fields of this entity; see Retry-After',
     '5 users already ask for this field, the most allowed; try again in 12 s'
   ),
+  fullOfProposals: failureAnswer(
+    'TOO_MANY_REQUESTS',
+    'As many proposals as may be are open for this field, or for the fields of this entity. No time helps: settle one of them',
+    texts.proposalsFull(5, 'this field')
+  ),
+  withoutBase: failureAnswer(
+    'PRECONDITION_REQUIRED',
+    'An agent has to name the state that it has read',
+    texts.baseRequired
+  ),
+  missingProposal: failureAnswer(
+    'NOT_FOUND',
+    'There is no such proposal, or no such entity',
+    texts.noSuch('proposal', 'Zm9vYmFyYmF6cXV4Zm9vYmFyGkYm3V-0aB9cXy')
+  ),
+  settledProposal: failureAnswer(
+    'CONFLICT',
+    'It was taken, discarded or withdrawn already',
+    texts.proposalSettled('taken')
+  ),
+  notYourProposal: failureAnswer(
+    'FORBIDDEN',
+    'An agent settles no proposals of others',
+    texts.notYourProposal
+  ),
+  largeProposal: failureAnswer(
+    'TOO_LARGE',
+    'The request body, or the proposal it makes, is too large. The message has its size and the limit',
+    texts.proposalTooLarge(409601, 409600)
+  ),
   full: failureAnswer(
     'TOO_MANY_REQUESTS',
     'As many users as are shown look on at this entity; see Retry-After',

@@ -37,6 +37,7 @@ import { acquireAnswers, lockAnswers, doneAnswer, lockAnswer } from './lock-answ
 import lockEvents from './lock-events.ts'
 import petitions from './petitions.ts'
 import presence from './presence.ts'
+import proposals from './proposals.ts'
 
 const {
   wrong,
@@ -82,6 +83,7 @@ export default async function locks(fastify: FastifyInstance) {
   await fastify.register(lockEvents)
   await fastify.register(petitions)
   await fastify.register(presence)
+  await fastify.register(proposals)
 }
 
 /** The body that asks for a lock. With authentication it may leave out the user. */

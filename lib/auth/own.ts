@@ -68,6 +68,20 @@ export function ownNamedOnly<Query extends { fieldName?: string; uid?: string }>
   return query.fieldName === undefined && query.uid === undefined ? query : ownOnly(user, query)
 }
 
+/**
+ * Who settles something of others, as a request says it: the caller. Without one (AUTH=none) it is
+ * whom the query names, and nobody is known where it names nobody.
+ * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
+ */
+export function ownSettler(
+  user: User | undefined,
+  { uid, name }: { uid?: string | undefined; name?: string | undefined }
+): { uid: string; name?: string | undefined } | undefined {
+  if (!user) return uid === undefined ? undefined : { uid, name }
+  if (uid !== undefined && uid !== user.uid) throw notYours('uid', user)
+  return { uid: user.uid, name: user.name }
+}
+
 function notYours(where: string, { uid }: User): Failure {
   return new Failure('FORBIDDEN', texts.notYourUid(where, uid))
 }

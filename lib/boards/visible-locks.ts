@@ -66,6 +66,7 @@ function entityOf({ entityType, entityId }: Subject, model: ContentModel): Entit
 function subjectOf(event: FeedEvent) {
   if ('lock' in event) return event.lock
   if ('petition' in event) return event.petition
+  if ('proposal' in event) return event.proposal
   if ('saved' in event) return event.saved
   return 'presence' in event ? event.presence : undefined
 }

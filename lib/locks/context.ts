@@ -5,7 +5,7 @@ import { instanceOf, isSince, versionAt, type NextVersion } from '../table/versi
 import type { createFeed } from './feed.ts'
 import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './record.ts'
 import type { Entity, LockRequest } from './schemas.ts'
-import type { SignQueue, StoredPetition, StoredSign } from './signs.ts'
+import type { SignQueue, StoredPetition, StoredProposal, StoredSign } from './signs.ts'
 import type { createUnsettled } from './unsettled.ts'
 import type { Time } from '../time.ts'
 import type { LockCounts } from './counted.ts'
@@ -37,6 +37,7 @@ export interface LockContext {
   unsettled: ReturnType<typeof createUnsettled>
   petitions: SignQueue<StoredPetition>
   lookers: SignQueue<StoredSign>
+  proposals: SignQueue<StoredProposal>
   counts: LockCounts
   /** Notes takeovers, before they are answered. */
   takeoverNotes: TakeoverNotes | undefined

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Entity, LockRecord, LockView, Petition, Presence } from './schemas.ts'
+import type { Entity, LockRecord, LockView, Petition, Presence, ProposalView } from './schemas.ts'
 
 /**
- * What a user shows the others, and ends by itself: a petition for a lock, or that they look on.
+ * What a user shows the others, and ends by itself: a petition for a lock, that they look on, or a
+ * proposal that they have left.
  */
-export type Sign = Petition | Presence
+export type Sign = Petition | Presence | ProposalView
 
 /**
- * The locks of one entity at one moment, by field, the petitions for them, and who looks on; never
- * changed in place.
+ * The locks of one entity at one moment, by field, and its signs; never changed in place.
  */
 export interface State {
   entity: Entity
@@ -56,6 +56,7 @@ export type FeedEvent =
   | { event: 'locked' | 'released'; id: string; lock: LockView }
   | { event: 'requested'; id: string; petition: Petition }
   | { event: 'present'; id: string; presence: Presence }
+  | { event: 'proposed'; id: string; proposal: ProposalView }
   | { event: 'saved'; saved: EditionSave }
   | { event: 'heartbeat' | 'stale' | 'live' }
 
@@ -98,7 +99,7 @@ export function viewOf(
 /** The known state of some fields: the lock, or undefined for none. */
 export type Changes = ReadonlyMap<string, LockView | undefined>
 
-/** What a read finds of an entity: its locks, the petitions for them, and who looks on. */
+/** What a read finds of an entity: its locks and its signs. */
 export type LocksAndSigns = ReadonlyArray<LockRecord | Sign>
 
 /** The locks among what a read returned. */
@@ -116,7 +117,11 @@ export function isSign(each: LockRecord | Sign): each is Sign {
 }
 
 function isPetition(sign: Sign): sign is Petition {
-  return 'fieldName' in sign
+  return 'fieldName' in sign && !isProposal(sign)
+}
+
+function isProposal(sign: Sign): sign is ProposalView {
+  return 'id' in sign
 }
 
 /**
@@ -162,7 +167,7 @@ function signMark(sign: Sign): string {
 
 /** What of a sign belongs to the name of a state: who looks on says so again all the time. */
 function lastingMark(sign: Sign): string {
-  return isPetition(sign) ? signMark(sign) : signMark({ ...sign, until: 0 })
+  return 'fieldName' in sign ? signMark(sign) : signMark({ ...sign, until: 0 })
 }
 
 function signKey(sign: Sign): string {
@@ -171,7 +176,8 @@ function signKey(sign: Sign): string {
     entityId,
     userData: { uid }
   } = sign
-  return JSON.stringify([entityType, entityId, isPetition(sign) && sign.fieldName, uid])
+  const fieldName = 'fieldName' in sign && sign.fieldName
+  return JSON.stringify([entityType, entityId, fieldName, uid, isProposal(sign) && sign.id])
 }
 
 /** The fields that are not the same in two states. */
@@ -207,6 +213,7 @@ export function presentOf(states: State[]): FeedEvent[] {
 }
 
 function eventOf(sign: Sign): StateEvent {
+  if (isProposal(sign)) return { event: 'proposed', id: '', proposal: sign }
   return isPetition(sign)
     ? { event: 'requested', id: '', petition: sign }
     : { event: 'present', id: '', presence: sign }

@@ -6,6 +6,7 @@ import { momentNow, type LockContext } from './context.ts'
 import { viewOf, type LocksAndSigns } from './feed-events.ts'
 import { petitionsIn } from './petitions.ts'
 import { lookersIn } from './presence.ts'
+import { proposalsIn } from './proposals.ts'
 import { recordKey, recordsOf, toShow } from './record.ts'
 import type { Entity, ListQuery, LockList, LockView } from './schemas.ts'
 import { hasSigns } from './signs.ts'
@@ -43,7 +44,12 @@ export async function readForFeed(context: LockContext, entity: Entity): Promise
   await context.time.ready()
   const { Items, signs } = await readLocks(context, entity, { payload: 0 })
   const moment = momentNow(context)
-  return [...Items, ...petitionsIn(entity, signs, moment), ...lookersIn(entity, signs, moment)]
+  return [
+    ...Items,
+    ...petitionsIn(entity, signs, moment),
+    ...lookersIn(entity, signs, moment),
+    ...proposalsIn(entity, signs, moment)
+  ]
 }
 
 /** The locks of an entity, with the records of its signs, which are not among the locks. */

@@ -16,6 +16,7 @@ import { listLocks, readForFeed, viewLocks } from './list.ts'
 import { overwrite } from './overwrite.ts'
 import { filePetition, withdrawPetitions } from './petitions.ts'
 import { enterPresence, leavePresence } from './presence.ts'
+import { listProposals, propose, settleProposal, type Settlement } from './proposals.ts'
 import { isExpired, recordItem, type LockOwner } from './record.ts'
 import { release, type ReleaseOptions } from './release.ts'
 import type {
@@ -26,9 +27,11 @@ import type {
   PetitionQuery,
   PetitionRequest,
   PresenceRequest,
+  ProposalRequest,
+  ProposalsQuery,
   ReleaseQuery
 } from './schemas.ts'
-import { LOOKERS, newSignQueue, PETITIONS } from './signs.ts'
+import { LOOKERS, newSignQueue, PETITIONS, PROPOSALS } from './signs.ts'
 import { createUnsettled } from './unsettled.ts'
 import type { WriteConditions } from './write.ts'
 import { systemTime, type Time } from '../time.ts'
@@ -95,6 +98,12 @@ export function createLocks(deps: LocksDeps) {
       list: (entity: Entity, query?: DraftsQuery) => listDrafts(context, entity, query),
       discard: (entity: Entity, query: DraftsQuery) => discardDrafts(context, entity, query)
     },
+    proposals: {
+      propose: (entity: Entity, request: ProposalRequest) => propose(context, entity, request),
+      list: (entity: Entity, query?: ProposalsQuery) => listProposals(context, entity, query),
+      settle: (entity: Entity, id: string, settlement: Settlement) =>
+        settleProposal(context, entity, id, settlement)
+    },
     petitions: {
       file: (entity: Entity, request: PetitionRequest) => filePetition(context, entity, request),
       withdraw: (entity: Entity, query: PetitionQuery) => withdrawPetitions(context, entity, query)
@@ -151,6 +160,7 @@ export function createLockContext({
     unsettled: createUnsettled(() => secondsNow(context), FENCE_SECONDS),
     petitions: newSignQueue(PETITIONS),
     lookers: newSignQueue(LOOKERS),
+    proposals: newSignQueue(PROPOSALS),
     counts: newCounts(),
     takeoverNotes: takeovers
   }

@@ -30,6 +30,8 @@ export interface ChangedOutcome {
 }
 export interface ReleasedOutcome {
   outcome: 'released'
+  /** Keeps the text of the lock, where another user has released it. */
+  draft?: Item
 }
 
 export type LockRefusal = HeldOutcome | ChangedOutcome

@@ -3,6 +3,8 @@ import { Failure, texts } from '../errors.ts'
 import type { Item } from '../table/item.ts'
 import { pause } from './contention.ts'
 import { momentNow, secondsNow, type LockContext } from './context.ts'
+import { dropDraft } from './drafts.ts'
+import { propose } from './proposals.ts'
 import {
   holderOf,
   isExpired,
@@ -40,7 +42,8 @@ export interface UnheldOutcome {
 /**
  * Petitions for a field that another user holds: asks the holder for it. A petition takes nothing
  * from the holder, and ends by itself. Made again, it goes on. An agent that is asked by a person
- * gives the field back at once; its text is kept as a draft.
+ * gives the field back at once; its text is kept as a proposal, or as a draft where it cannot be
+ * one.
  * @throws {Failure} TOO_MANY_REQUESTS where as many users as may petition already;
  * STORE_UNAVAILABLE, STORE_FAILED
  */
@@ -90,9 +93,11 @@ async function askedOf(
   let lock = await lockOfOther(context, entity, fieldName, by.uid)
   for (let count = 1; count <= RELEASES_MAX && isHandedOver(lock, by.uid); count++) {
     const conditions = { ifMatch: [versionOf(lock)!], by }
-    const { outcome } = await release(context, entity, { fieldName }, conditions)
-    if (outcome === 'released') await noteHandover(context, entity, holderOf(lock), by)
-    else await pause(context, count)
+    const result = await release(context, entity, { fieldName }, conditions)
+    if (result.outcome === 'released') {
+      await noteHandover(context, entity, holderOf(lock), by)
+      if (result.draft) await proposeText(context, entity, lock, result.draft)
+    } else await pause(context, count)
     lock = await lockOfOther(context, entity, fieldName, by.uid)
   }
   return lock
@@ -108,6 +113,27 @@ async function noteHandover(
   if (!takeoverNotes?.concerns(entity.type)) return
   const by = { uid, ...(name !== undefined && { name }) }
   await takeoverNotes.note(entity, { fieldName, from, by })
+}
+
+/**
+ * Makes a proposal of the text that an agent had in its lock, and drops the draft that keeps it
+ * until then. Where it cannot be a proposal, the draft stays.
+ */
+async function proposeText(
+  context: LockContext,
+  entity: Entity,
+  lock: Item,
+  draft: Item
+): Promise<void> {
+  const { fieldName, userData } = holderOf(lock)
+  const { payload } = lock
+  if (typeof payload !== 'string') return
+  try {
+    await propose(context, entity, { fieldName, userData, payload, base: versionOf(lock)! })
+    await dropDraft(context, draft)
+  } catch {
+    // The agent's user finds the text among the drafts.
+  }
 }
 
 /** Whether a lock is an agent's, and a person asks for it. */

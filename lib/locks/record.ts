@@ -437,8 +437,8 @@ export function fenceOf(record: Item | undefined): number {
 
 /**
  * What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one
- * user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks
- * on.
+ * user's, `excludeUid` for all others'. With `signs` also the records of petitions, of who looks
+ * on, and of open proposals.
  */
 export interface RecordSelection {
   fieldName?: string | undefined
@@ -450,7 +450,7 @@ export interface RecordSelection {
 }
 
 const WITHOUT_PAYLOAD =
-  '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions, #lookers'
+  '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions, #lookers, #proposals'
 
 /** What of a query decides the text of its filter. */
 interface FilterShape extends Leasing {
@@ -461,7 +461,12 @@ interface FilterShape extends Leasing {
 const filterOf = expressionsByShape(({ user, signs, ...leasing }: FilterShape) => {
   const locks = all(isNotOver(leasing), ...(user ? [user === 'own' ? isOfUser : isOfOthers] : []))
   return signs
-    ? any(locks, rule('attribute_exists(#petitions)'), rule('attribute_exists(#lookers)'))
+    ? any(
+        locks,
+        rule('attribute_exists(#petitions)'),
+        rule('attribute_exists(#lookers)'),
+        rule('attribute_exists(#proposals)')
+      )
     : locks
 })
 

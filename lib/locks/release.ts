@@ -234,7 +234,7 @@ async function removeItem(
   const isRemovedBefore = next === undefined || isSameRecord(next, tombstone)
   if (result.done || (result.repeated && isRemovedBefore)) {
     if (draft) context.counts.draft_kept++
-    return succeed(release)
+    return { ...succeed(release), ...(draft && { draft }) }
   }
   if (result.repeated && item && !isSameRecord(next, item) && !hasReplaced(next, item)) {
     // The first attempt may have released the lock, and another has been taken since.

@@ -382,6 +382,200 @@ export const Presence = Type.Object(
 )
 export type Presence = Static<typeof Presence>
 
+/** Who has left a proposal. Of an agent it says so. */
+const Proposer = Type.Object({
+  ...SignUser.properties,
+  agent: Type.Optional(Type.String({ description: 'The name of an agent; absent of a person' })),
+  principal: Type.Optional(
+    Type.String({ description: 'The uid of the user that the agent works for' })
+  )
+})
+
+const ProposalId = Type.String({
+  pattern: '^[\\w-]{38}$',
+  description: 'The id of the proposal',
+  examples: ['Zm9vYmFyYmF6cXV4Zm9vYmFyGkYm3V-0aB9cXy']
+})
+export const ProposalParams = Type.Object({ ...Entity.properties, proposal: ProposalId })
+export type ProposalParams = Static<typeof ProposalParams>
+
+const proposed = {
+  fieldName: FieldName,
+  payload: Type.String({ description: 'The text that is proposed for the field' }),
+  base: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description:
+        'The state that the text was made from: the ETag of the edition, or the version of the lock, that its author has read. An agent has to send it'
+    })
+  ),
+  reason: Type.Optional(
+    Type.String({ maxLength: 500, description: 'Why, for whoever takes or discards it' })
+  )
+}
+
+/** A text that somebody proposes for a field. Other members are ignored. */
+export const ProposalRequest = Type.Object(
+  { ...proposed, userData: PetitionRequest.properties.userData },
+  {
+    additionalProperties: true,
+    examples: [
+      {
+        fieldName: 'field_headline',
+        userData: { uid: '8', name: 'Bob' },
+        payload: 'Water found on Mars',
+        reason: 'The study calls it water'
+      }
+    ]
+  }
+)
+export type ProposalRequest = Static<typeof ProposalRequest>
+
+/** The same where it is known who calls. */
+export const OwnProposalRequest = Type.Object(
+  { ...proposed, userData: OwnPetitionRequest.properties.userData },
+  {
+    additionalProperties: true,
+    examples: [
+      { fieldName: 'field_headline', payload: 'Water found on Mars' },
+      ...ProposalRequest['examples']
+    ]
+  }
+)
+export type OwnProposalRequest = Static<typeof OwnProposalRequest>
+
+export const ProposalsQuery = Type.Object({
+  fieldName: Type.Optional({ ...FieldName, description: 'Only proposals for this field' }),
+  uid: Type.Optional({ ...Uid, description: 'Only proposals of this user' }),
+  settled: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1,
+      description: '1: those that were taken, discarded or withdrawn, in place of the open ones'
+    })
+  )
+})
+export type ProposalsQuery = Static<typeof ProposalsQuery>
+
+export const SettleQuery = Type.Object({
+  taken: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 1, description: '1: the text was taken' })
+  ),
+  uid: Type.Optional({
+    ...Uid,
+    maxLength: 255,
+    description: 'Who settles it. With authentication it may be left out'
+  }),
+  name: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description: 'What this user is called. With authentication it is ignored'
+    })
+  )
+})
+export type SettleQuery = Static<typeof SettleQuery>
+
+const PROPOSAL_OUTCOMES = ['taken', 'discarded', 'withdrawn'] as const
+export type ProposalOutcome = (typeof PROPOSAL_OUTCOMES)[number]
+
+/** A proposal, with its text. */
+export const Proposal = Type.Object(
+  {
+    id: ProposalId,
+    fieldName: FieldName,
+    userData: Proposer,
+    payload: Type.Optional(
+      Type.String({ description: 'The text. Of a proposal that was taken it is not kept' })
+    ),
+    base: proposed.base,
+    reason: proposed.reason,
+    createdAt: { ...Seconds, description: 'Unix time in seconds when it was left' },
+    until: { ...Seconds, description: 'Unix time in seconds until when it is kept' },
+    settled: Type.Optional(
+      Type.Object(
+        {
+          outcome: Type.Unsafe<ProposalOutcome>({ type: 'string', enum: [...PROPOSAL_OUTCOMES] }),
+          at: Seconds,
+          by: Type.Optional(
+            Type.Object(
+              { uid: Uid, name: Type.Optional(Type.String()) },
+              { description: 'Who settled it. Absent when a request named nobody' }
+            )
+          )
+        },
+        { description: 'What became of it. Absent while it is open' }
+      )
+    )
+  },
+  {
+    $id: 'Proposal',
+    examples: [
+      {
+        id: 'Zm9vYmFyYmF6cXV4Zm9vYmFyGkYm3V-0aB9cXy',
+        fieldName: 'field_headline',
+        userData: { uid: 'agent:planner:7', name: 'Planner', agent: 'planner', principal: '7' },
+        payload: 'Water found on Mars',
+        base: '"V3IySZ4BnJ6dH0qk"',
+        reason: 'The study calls it water',
+        createdAt: 1767225600,
+        until: 1769817600
+      }
+    ]
+  }
+)
+export type Proposal = Static<typeof Proposal>
+
+export const ProposalList = Type.Object(
+  {
+    Items: Type.Array(ref(Proposal), { description: 'The newest first' }),
+    Count: Type.Integer({ description: 'How many are in Items' })
+  },
+  { $id: 'ProposalList' }
+)
+export type ProposalList = Static<typeof ProposalList>
+
+export const ProposalsListed = Type.Object(
+  { success: Type.Literal(true), data: ref(ProposalList) },
+  {
+    $id: 'ProposalsListed',
+    examples: [{ success: true, data: { Items: Proposal.examples, Count: 1 } }]
+  }
+)
+
+export const Proposed = Type.Object(
+  { success: Type.Literal(true), data: ref(Proposal) },
+  { $id: 'Proposed', examples: [{ success: true, data: Proposal.examples[0] }] }
+)
+
+/** An open proposal as feeds and boards show it; never the text. */
+export const ProposalView = Type.Object(
+  {
+    entityType: Entity.properties.type,
+    entityId: Entity.properties.id,
+    fieldName: FieldName,
+    id: ProposalId,
+    userData: Proposer,
+    until: {
+      ...Seconds,
+      description: 'Unix time in seconds until when it is kept; 0: it is open no longer'
+    }
+  },
+  {
+    examples: [
+      {
+        entityType: 'node',
+        entityId: '4711',
+        fieldName: 'field_headline',
+        id: 'Zm9vYmFyYmF6cXV4Zm9vYmFyGkYm3V-0aB9cXy',
+        userData: { uid: 'agent:planner:7', name: 'Planner', agent: 'planner', principal: '7' },
+        until: 1769817600
+      }
+    ]
+  }
+)
+export type ProposalView = Static<typeof ProposalView>
+
 /** A lock as the table keeps it. */
 export const LockRecord = Type.Object(
   {

@@ -19,12 +19,22 @@ export type StoredSign = Static<typeof StoredSign>
 export const StoredPetition = Type.Object({ ...StoredSign.properties, fieldName: Type.String() })
 export type StoredPetition = Static<typeof StoredPetition>
 
+/** What tells of an open proposal, as the table keeps it. The text is elsewhere. */
+export const StoredProposal = Type.Object({
+  ...StoredSign.properties,
+  id: Type.String(),
+  fieldName: Type.String(),
+  agent: Type.Optional(Type.String()),
+  principal: Type.Optional(Type.String())
+})
+export type StoredProposal = Static<typeof StoredProposal>
+
 /**
  * Signs of one kind: the member of a record that has them, and whether a value there is one of
  * them.
  */
 export interface SignKind<Sign extends StoredSign> {
-  member: 'petitions' | 'lookers'
+  member: 'petitions' | 'lookers' | 'proposals'
   isSign(value: unknown): value is Sign
   /** What to say where too many users change the signs of one entity at once. */
   busy: string
@@ -42,6 +52,12 @@ export const LOOKERS: SignKind<StoredSign> = {
   busy: 'Too many users open this entity at once; try again'
 }
 
+export const PROPOSALS: SignKind<StoredProposal> = {
+  member: 'proposals',
+  isSign: (value) => Value.Check(StoredProposal, value),
+  busy: 'Too many users leave or settle proposals for this entity at once; try again'
+}
+
 /**
  * The sort keys of the records that have an entity's signs. No field has them: a field's name has
  * 255 characters at most. They stand among the entity's locks, so that the one Query by which a
@@ -49,7 +65,8 @@ export const LOOKERS: SignKind<StoredSign> = {
  */
 const SORT_KEYS: Record<SignKind<StoredSign>['member'], string> = {
   petitions: 'petitions'.padStart(256, '#'),
-  lookers: 'lookers'.padStart(256, '#')
+  lookers: 'lookers'.padStart(256, '#'),
+  proposals: 'proposals'.padStart(256, '#')
 }
 const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
 

@@ -237,6 +237,12 @@ t.test('each operation says what it does and shows what is sent and answered', a
   }
 })
 
+/** The status of a success that is no create of an edition. */
+function successOfPost(path: string): number {
+  if (path.endsWith('/proposals')) return 201
+  return /\/(?:requests|presence)$/.test(path) ? 202 : 200
+}
+
 t.test('each operation has every status that it can answer', async (t) => {
   for (const { name, path, operation, method } of operations) {
     if (path.startsWith('/health/')) continue
@@ -262,15 +268,15 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(name === 'POST /api/cloud/data-state/{type}/{id}' ? [423, 428, 429] : []),
       ...(name === 'PUT /api/cloud/data-state/{type}/{id}' ? [403] : []),
       ...(name === 'DELETE /api/cloud/data-state/{type}/{id}' || path.endsWith('/release') ? [428] : []),
-      ...(locks && method !== 'get' && !/\/(?:drafts|requests|presence)$/.test(path) ? [412] : []),
+      ...(locks && method !== 'get' && !/\/(?:drafts|requests|presence|proposals|proposals\/\{proposal\})$/.test(path) ? [412] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/requests' ? [409, 429] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' || path.endsWith('/events') ? [429] : []),
+      ...(name === 'POST /api/cloud/data-state/{type}/{id}/proposals' ? [428, 429] : []),
+      ...(path.endsWith('/{proposal}') ? [403, 404, 409] : []),
       ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && ['post', 'put'].includes(method) && path.includes('{') ? [412, 423] : []),
       ...(!locks && ['post', 'put'].includes(method) && path.includes('{') && !path.endsWith('/articles') ? [428] : []),
-      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}')
-        ? [200, 201]
-        : [method === 'post' && /\/(?:requests|presence)$/.test(path) ? 202 : 200])
+      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}') ? [200, 201] : [method === 'post' ? successOfPost(path) : 200])
     ]
     t.strictSame(
       Object.keys(operation.responses).map(Number),
@@ -434,6 +440,11 @@ t.test('what /docs fills in when somebody tries an operation out succeeds on the
     } = (await live.inject('/api/collection/12/journal')).json()
     return { entry }
   }
+  const newestProposal = async () => {
+    const body = { fieldName: 'field_headline', userData: { uid: '7' }, payload: 'Water found on Mars' }
+    const { data } = (await live.inject({ method: 'POST', url: '/api/cloud/data-state/node/4711/proposals', body })).json()
+    return { proposal: data.id as string }
+  }
   for (const {
     name,
     path,
@@ -441,7 +452,8 @@ t.test('what /docs fills in when somebody tries an operation out succeeds on the
     operation: { parameters = [], requestBody }
   } of operations) {
     const filled = (where: string) => parameters.filter((parameter) => parameter.in === where).flatMap(filledIn)
-    const url = `${filled('path').reduce((text, [parameter, value]) => text.replace(`{${parameter}}`, value), path)}?${new URLSearchParams(filled('query')).toString()}`
+    const proposal: Record<string, string> = path.endsWith('/{proposal}') ? await newestProposal() : {}
+    const url = `${[...Object.entries(proposal), ...filled('path')].reduce((text, [parameter, value]) => text.replace(`{${parameter}}`, value), path)}?${new URLSearchParams(filled('query')).toString()}`
     // A lock is asked for while another holds it.
     if (path.endsWith('/requests')) {
       await live.inject({

@@ -366,6 +366,10 @@ t.test('of changes that come together a live board tells those that its reader m
     petition: { entityType: 'node', entityId, fieldName: 'title', userData: { uid: '8' }, until: 1 }
   })
   const present = (entityId: string) => ({ event: 'present', presence: { entityType: 'node', entityId, userData: { uid: '8' }, until: 1 } })
+  const proposed = (entityId: string) => ({
+    event: 'proposed',
+    proposal: { entityType: 'node', entityId, fieldName: 'title', id: 'x', userData: { uid: '8' }, until: 1 }
+  })
   const stale = { event: 'stale' }
   const cases: Array<[batch: object[], told: object[] | undefined]> = [
     [[stale], [stale]],
@@ -383,7 +387,8 @@ t.test('of changes that come together a live board tells those that its reader m
       [requested('5'), locked('4'), requested('4')],
       [locked('4'), requested('4')]
     ],
-    [[present('4'), present('5')], [present('4')]]
+    [[present('4'), present('5')], [present('4')]],
+    [[proposed('5'), proposed('4')], [proposed('4')]]
   ]
   const batches = cases.map(([batch]) => batch)
   const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave() {} }) } }
