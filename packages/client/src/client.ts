@@ -82,6 +82,8 @@ export type {
   Petition,
   Placement,
   Presence,
+  Proposal,
+  ProposalView,
   Readiness,
   Restore
 } from './wire.ts'

@@ -1,7 +1,7 @@
 import type { Abortable } from './abort.ts'
 import type { Http, QueryValues } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { LockView, OrderOperation, Petition, Presence } from './wire.ts'
+import type { LockView, OrderOperation, Petition, Presence, ProposalView } from './wire.ts'
 
 /**
  * The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a
@@ -56,6 +56,11 @@ export interface Listener {
    * when they have left. After a call of `locks` with `isWhole` all of them are told again.
    */
   present?(presence: Presence): void
+  /**
+   * Receives the proposals that are open, and each new one; with `until` 0 when it was taken,
+   * discarded or withdrawn. After a call of `locks` with `isWhole` all of them are told again.
+   */
+  proposed?(proposal: ProposalView): void
 }
 
 /**
@@ -116,7 +121,11 @@ function teller(listener: Listener, isIn: (tell: Tell) => boolean): Tell {
   return tell
 }
 
-/** What a stream has told of locks, and since the last snapshot of who asks for them or looks on. */
+/** A sign, as a stream tells it. */
+type Sign = Petition | Presence | ProposalView
+type SignEvent = 'requested' | 'present' | 'proposed'
+
+/** What a stream has told of locks, and since the last snapshot of signs. */
 function createRecord() {
   let locks = new Map<string, LockView>()
   const signs = new Map<string, Parameters<Tell>>()
@@ -133,8 +142,8 @@ function createRecord() {
     released(lock: LockView): void {
       locks.delete(keyOf(lock))
     },
-    sign(name: 'requested' | 'present', sign: Petition | Presence): void {
-      const key = name + keyOf(sign) + sign.userData.uid
+    sign(name: SignEvent, sign: Sign): void {
+      const key = name + keyOf(sign) + ('id' in sign ? sign.id : sign.userData.uid)
       if (sign.until) signs.set(key, [name, sign])
       else signs.delete(key)
     }
@@ -257,7 +266,7 @@ function openStream(
     record[name](lock)
     change()
   }
-  const onSign = (name: 'requested' | 'present') => (sign: Petition | Presence) => {
+  const onSign = (name: SignEvent) => (sign: Sign) => {
     record.sign(name, sign)
     tellAll(name, sign)
   }
@@ -285,6 +294,7 @@ function openStream(
       saved: (saved) => tellAll('saved', saved),
       requested: onSign('requested'),
       present: onSign('present'),
+      proposed: onSign('proposed'),
       stale() {
         isStale = true
         breakOff()

@@ -4,7 +4,7 @@ import type { Listener, Subscribe } from './feed.ts'
 import { hold, type Field, type Grant, type Held, type Hold, type Content } from './held.ts'
 import type { Answer, Http, Request } from './http.ts'
 import type { Later } from './later.ts'
-import type { Draft, LockedEntity, LockRecord } from './wire.ts'
+import type { Draft, LockedEntity, LockRecord, Proposal } from './wire.ts'
 
 /** Who locks. `uid` and `name` are shown to the others; more members are kept. */
 export interface User {
@@ -255,6 +255,45 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
   }
 
   /**
+   * Proposes a text for a field, whoever holds it. It is open until somebody takes or discards it,
+   * or the user withdraws it.
+   * @param options.base the state that it was made from: the edition's `etag`, or a lock's `version`
+   * @throws {QuoinError} TOO_MANY_REQUESTS when as many are open as may be: settle one of them
+   */
+  async function propose(
+    field: Field,
+    payload: string,
+    { base, reason, signal }: Abortable & { base?: string; reason?: string } = {}
+  ): Promise<Proposal> {
+    const body = { ...bodyOf(field, { payload }), base, reason }
+    const path = `${pathOf(field)}/proposals`
+    return (await http.send<{ data: Proposal }>('POST', path, { body, signal })).body.data
+  }
+
+  /**
+   * The open proposals for an entity or a field, the newest first.
+   * @param options.settled what became of the user's own, in place of those that are open
+   */
+  async function proposals(
+    { fieldName, ...entity }: LockedEntity & { fieldName?: string },
+    { settled, signal }: Abortable & { settled?: boolean } = {}
+  ): Promise<Proposal[]> {
+    const query = settled ? { fieldName, uid, settled } : { fieldName }
+    return itemsOf(`${pathOf(entity)}/proposals`, { query, signal })
+  }
+
+  /** A call that settles a proposal. The service knows the author's, and notes it as withdrawn. */
+  function settler(taken?: boolean) {
+    return async (entity: LockedEntity, id: string, { signal }: Abortable = {}): Promise<void> => {
+      const query = { uid, name: user?.name, taken }
+      await http.send('DELETE', `${pathOf(entity)}/proposals/${encodeURIComponent(id)}`, {
+        query,
+        signal
+      })
+    }
+  }
+
+  /**
    * Follows the locks of an entity until `signal` is aborted, or the returned function is called.
    */
   function subscribe(entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
@@ -320,6 +359,17 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     attend: poster<LockedEntity>('/presence'),
     /** Has the entity open no longer. */
     leave: dropper<LockedEntity>('/presence'),
+    propose,
+    proposals,
+    /**
+     * Says that a proposal was taken: save its text as any other.
+     * @throws {QuoinError} CONFLICT when it is settled already
+     */
+    takeProposal: settler(true),
+    /** Discards a proposal of somebody else's. */
+    discardProposal: settler(),
+    /** Withdraws the user's own proposal. */
+    withdrawProposal: settler(),
     subscribe,
     releaseOnPageHide
   }

@@ -152,6 +152,40 @@ export interface Presence {
   until: number
 }
 
+/** An open proposal: a text that somebody has left for a field. The text is in `proposals`. */
+export interface ProposalView {
+  entityType: string
+  entityId: string
+  fieldName: string
+  id: string
+  /** Of an agent it has its name, and the uid of the user that it works for. */
+  userData: { uid: string; name?: string; agent?: string; principal?: string }
+  /** Unix time in seconds until when it is kept; 0: it is open no longer. */
+  until: number
+}
+
+/** A proposal with its text. */
+export interface Proposal {
+  id: string
+  fieldName: string
+  userData: ProposalView['userData']
+  /** Absent once it was taken. */
+  payload?: string
+  /** The state that it was made from: the edition's `etag`, or the `version` of a lock. */
+  base?: string
+  reason?: string
+  /** Unix times in seconds. */
+  createdAt: number
+  until: number
+  /** What became of it; absent while it is open. */
+  settled?: {
+    outcome: 'taken' | 'discarded' | 'withdrawn'
+    /** Unix time in seconds. */
+    at: number
+    by?: { uid: string; name?: string }
+  }
+}
+
 /** The text of a lock that somebody else took over or released, or that has expired. */
 export interface Draft extends Holder {
   /** Tells it from the other drafts of the field. */

@@ -209,7 +209,8 @@ t.test('all who follow the same share one stream, and who comes later is told at
         down: note('down'),
         saved: note('saved'),
         requested: ({ userData, until }) => note('requested')(userData.uid, until),
-        present: ({ userData, until }) => note('present')(userData.uid, until)
+        present: ({ userData, until }) => note('present')(userData.uid, until),
+        proposed: ({ id, until }) => note('proposed')(id, until)
       },
       options
     )
@@ -227,6 +228,9 @@ t.test('all who follow the same share one stream, and who comes later is told at
   send('present', of('', ben))
   send('present', of('', ben, 0))
   send('requested', of('title', ben))
+  send('proposed', { ...of('title', ben), id: 'x' })
+  send('proposed', { ...of('title', ben), id: 'y' })
+  send('proposed', { ...of('title', ben, 0), id: 'x' })
   send('locked', of('lead'))
   const all = [
     ['locks', 'title', false, true],
@@ -234,6 +238,9 @@ t.test('all who follow the same share one stream, and who comes later is told at
     ['present', '8', 9],
     ['present', '8', 0],
     ['requested', '8', 9],
+    ['proposed', 'x', 9],
+    ['proposed', 'y', 9],
+    ['proposed', 'x', 0],
     ['locks', 'title,lead', false, undefined]
   ]
   const heard = first.told()
@@ -241,13 +248,14 @@ t.test('all who follow the same share one stream, and who comes later is told at
   t.strictSame([heard, second.told()], [all, all])
   const late = follow()
   t.strictSame(late.told(), [], 'not before it can stop')
-  await until(() => heard.push(...late.told()) === all.length + 3)
+  await until(() => heard.push(...late.told()) === all.length + 4)
   t.strictSame(
     heard.splice(all.length),
     [
       ['locks', 'title,lead', false, true],
       ['present', '7', 9],
-      ['requested', '8', 9]
+      ['requested', '8', 9],
+      ['proposed', 'y', 9]
     ],
     'what is over is not told'
   )
@@ -271,8 +279,8 @@ t.test('all who follow the same share one stream, and who comes later is told at
     await until(() => first.told().length)
     const during = follow()
     const heard: unknown[] = []
-    await until(() => heard.push(...during.told()) === 4)
-    t.strictSame([heard[0], heard[3]], [['locks', 'title,lead', true, true], ['down']])
+    await until(() => heard.push(...during.told()) === 5)
+    t.strictSame([heard[0], heard[4]], [['locks', 'title,lead', true, true], ['down']])
     during.stop()
   })
 

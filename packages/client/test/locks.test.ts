@@ -748,3 +748,29 @@ t.test('what is to come late is not run at once, as timers do beyond 24 days', a
   t.equal(runs, 10)
   cancel()
 })
+
+t.test('a text is proposed, listed, taken, discarded or withdrawn, and its author sees what became of it', async (t) => {
+  const { seat } = await open(t)
+  const [hers, his, nobodys] = [seat(anna).locks, seat({ uid: 8, name: 'Ben' }).locks, seat().locks]
+  const entity = { type: 'node', id: '42' }
+  const one = await hers.propose(title, 'Harbour', { base: '"e1"', reason: 'shorter' })
+  t.match(one, { fieldName: 'title', userData: anna, payload: 'Harbour', base: '"e1"', reason: 'shorter' })
+  const two = await hers.propose({ ...title, fieldName: 'body' }, 'Quay')
+  t.strictSame(await his.proposals(title), [one])
+  await his.takeProposal(entity, one.id)
+  t.match(await failureOf(his.discardProposal(entity, one.id)), { status: 409, code: 'CONFLICT' })
+  await nobodys.discardProposal(entity, two.id)
+  const three = await hers.propose(title, 'Mole')
+  await hers.withdrawProposal(entity, three.id)
+  t.strictSame(await his.proposals(entity), [])
+  t.strictSame(await his.proposals(entity, { settled: true }), [])
+  t.strictSame(
+    (await hers.proposals(entity, { settled: true })).map(({ id, settled }) => [id, settled!.outcome, settled!.by]).sort(),
+    [
+      [one.id, 'taken', ben],
+      [two.id, 'discarded', undefined],
+      [three.id, 'withdrawn', anna]
+    ].sort()
+  )
+  await t.rejects(hers.propose(title, 'x', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+})

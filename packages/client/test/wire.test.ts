@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { failures } from '../../../lib/errors.ts'
-import { Petition, Presence } from '../../../lib/locks/schemas.ts'
+import { Petition, Presence, ProposalView } from '../../../lib/locks/schemas.ts'
 import { createClient } from '../src/client.ts'
 import { build } from '../../../test/helper.ts'
 import { emptyDirectory, ROOT } from '../../../test/app/fixtures/processes.ts'
@@ -70,6 +70,8 @@ const PLACES: Record<string, Schema> = {
   // Streams alone tell them, so no operation of the document refers to them.
   Petition: Petition as unknown as Schema,
   Presence: Presence as unknown as Schema,
+  ProposalView: ProposalView as unknown as Schema,
+  Proposal: schemas['Proposal']!,
   Named: answerOf('/api/collection/bundles').properties!['data']!.items!,
   FailureCode: { enum: Object.keys(failures) },
   // What an edition has is the site's affair: the document says no more of one than that it is an object.
@@ -218,7 +220,12 @@ t.test('every verb sends what the document describes, and every operation has a 
   await locks.overwrite(field, { payload: 'Harbour', version: 'v1' })
   done()
   leaving[0]!()
-  for (const call of [() => locks.list(field, { payload: false }), () => locks.drafts(entity, { fieldName: 'title' })]) {
+  for (const call of [
+    () => locks.list(field, { payload: false }),
+    () => locks.drafts(entity, { fieldName: 'title' }),
+    () => locks.proposals(field),
+    () => locks.proposals(entity, { settled: true })
+  ]) {
     listed()
     await call()
   }
@@ -227,6 +234,10 @@ t.test('every verb sends what the document describes, and every operation has a 
     () => locks.withdraw(field),
     () => locks.attend(entity),
     () => locks.leave(entity),
+    () => locks.propose(field, 'Harbour', { base: '"v1"', reason: 'shorter' }),
+    () => locks.takeProposal(entity, 'x'.repeat(38)),
+    () => locks.discardProposal(entity, 'x'.repeat(38)),
+    () => locks.withdrawProposal(entity, 'x'.repeat(38)),
     () => locks.discard({ ...field, draft: 'x' }),
     () => locks.release(field, { version: 'v1' })
   ]) {
