@@ -68,7 +68,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
       ...read,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Lock-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
+        'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Lock-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Quoin-Agent, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
       'access-control-max-age': '7200'
     })
   }

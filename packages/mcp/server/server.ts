@@ -4,11 +4,11 @@ import {
   type CallToolResult,
   type JsonSchemaType
 } from '@modelcontextprotocol/server'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../../config/env.ts'
 import { Failure } from '../../../lib/errors.ts'
 import { callingAgent } from './agent.ts'
 import { argumentsCheck } from './arguments-check.ts'
+import type { Exchange } from './mount.ts'
 import { answered, refused } from './results.ts'
 import type { Tool, ToolCall, ToolServices } from './tool.ts'
 import { TOOLS } from './tools.ts'
@@ -37,7 +37,7 @@ const PREPARED = TOOLS.map((tool) => ({
 
 /** The server of one request: the SDK asks for one each time. */
 export function serverFor(
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { request, reply }: Exchange,
   config: Config,
   services: ToolServices
 ): McpServer {
@@ -47,7 +47,9 @@ export function serverFor(
   )
   const call = { request, reply, services, config, model: config.contentModel }
   for (const { tool, config } of PREPARED) {
-    server.registerTool(tool.name, config, async (args) => callTool(tool, call, args))
+    server.registerTool(tool.name, config, async (args, { mcpReq: { signal } }) =>
+      callTool(tool, { ...call, signal }, args)
+    )
   }
   return server
 }

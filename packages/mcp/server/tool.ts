@@ -29,6 +29,8 @@ export interface ToolCall {
   services: ToolServices
   config: Config
   model: ContentModel
+  /** Aborted when the caller hangs up. The services notice it by themselves. */
+  signal: AbortSignal
   /** Undefined of a caller that may only read. */
   agent: CallingAgent | undefined
 }
