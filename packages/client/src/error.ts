@@ -29,6 +29,8 @@ interface Details {
 
 /** Every way in which a call of the client fails. */
 export class QuoinError extends Error {
+  /** A minifier renames the class. */
+  static override readonly name = 'QuoinError'
   override readonly name = 'QuoinError'
   /**
    * The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200.

@@ -11,7 +11,7 @@ export function projectWith(t: Test): string {
     'package.json',
     'tsconfig.json',
     'packages/client/src',
-    ...['LICENSE', 'package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)
+    ...['LICENSE', 'build.ts', 'package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)
   ]) {
     cpSync(join(ROOT, path), join(copy, path), { recursive: true })
   }
