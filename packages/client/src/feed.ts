@@ -78,7 +78,7 @@ const CLOSED = 2
 const MISSED_MS = 3000
 
 export interface FeedDeps {
-  http: Pick<Http, 'streamUrl'>
+  http: Pick<Http, 'streamUrl' | 'needAddress'>
   EventSource: EventStreamClass | undefined
   later: Later
 }
@@ -90,9 +90,10 @@ export interface FeedDeps {
 export function createFeed(deps: FeedDeps): Subscribe {
   const streams = new Map<string, ReturnType<typeof openStream>>()
 
-  /** @throws {TypeError} where there is no EventSource */
+  /** @throws {TypeError} where there is no EventSource, or the service has no address */
   return function subscribe(path, listener, { signal, ...query } = {}) {
     if (!deps.EventSource) throw new TypeError('Give createClient an EventSource')
+    deps.http.needAddress()
     if (signal?.aborted) return () => {}
     const key = path + JSON.stringify(query)
     const stream =

@@ -1,8 +1,11 @@
-import { unlessAborted, type Abortable } from './abort.ts'
+import { unlessAborted, within, type Abortable } from './abort.ts'
 import { errorOf, QuoinError } from './error.ts'
 
 export interface HttpOptions {
-  /** Where the service is, without a slash at the end; by default where the page is. */
+  /**
+   * Where the service is, such as `https://quoin.example.org`; by default where the page is. On a
+   * server it is needed, unless `fetch` knows better.
+   */
   url?: string | undefined
   /** Header fields of each request, such as Authorization or X-CSRF-Token. */
   headers?: (() => Record<string, string> | Promise<Record<string, string>>) | undefined
@@ -42,12 +45,13 @@ const NOT_SENT = 'Quoin could not be reached'
 
 /** Requests of JSON, with credentials. */
 export function createHttp({
-  url = '',
+  url: base = '',
   headers: credentials,
   fetch = globalThis.fetch,
   timeoutMs = 30_000,
   uid
 }: HttpDeps) {
+  const url = base.replace(/\/+$/, '')
   /** The service refuses a write if another user is signed in by now. */
   const meantFor: Record<string, string> =
     uid === undefined
@@ -59,27 +63,30 @@ export function createHttp({
   /**
    * @throws {QuoinError} for all but an answer of 2xx in JSON
    * @throws the reason of `signal`, when it is aborted
+   * @throws {TypeError} where the service has no address
    */
   async function send<Body>(
     method: string,
     path: string,
     { query = {}, body, headers = {}, signal, isMeant = method !== 'GET' }: Request = {}
   ): Promise<Answer<Body>> {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const end = signal ? AbortSignal.any([signal, deadline]) : deadline
+    if (fetch === globalThis.fetch) needAddress()
+    const end = within(timeoutMs, signal)
     let response: Response
     let text: string
     let json: unknown
     try {
-      await unlessAborted(credentialHeaders(), end)
+      await unlessAborted(credentialHeaders(), end.signal)
       response = await fetch(`${url}${path}${queryOf(query)}`, {
         ...optionsOf(method, body, headers, isMeant),
-        signal: end
+        signal: end.signal
       })
       text = await response.text()
     } catch (cause) {
       signal?.throwIfAborted()
       throw new QuoinError(0, 'UNREACHABLE', NOT_SENT, { cause })
+    } finally {
+      end.clear()
     }
     try {
       json = JSON.parse(text)
@@ -95,6 +102,13 @@ export function createHttp({
       throw errorOf(response.status, json, response.headers.get('retry-after'))
     }
     return { body: json as Body, headers: response.headers }
+  }
+
+  /** @throws {TypeError} where neither `url` nor a page says which host it is */
+  function needAddress(): void {
+    if (!(globalThis as { location?: unknown }).location && !/^\w+:/.test(url)) {
+      throw new TypeError('Give createClient a url: there is no page to take it from')
+    }
   }
 
   function optionsOf(
@@ -140,7 +154,7 @@ export function createHttp({
     return `${url}${path}${queryOf({ ...query, access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 
-  return { send, outlive, streamUrl }
+  return { send, outlive, streamUrl, needAddress }
 }
 
 function queryOf(values: QueryValues): string {

@@ -304,7 +304,8 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
    * Releases what is held when the page closes, until `signal` is aborted or the returned function
    * is called. A lock with a typed text stays, so that the user finds the text again; the service
    * keeps it as a draft when somebody else takes the field. What is not in the lock yet is sent.
-   * `onLost` tells what was released, in case the browser shows the page again.
+   * `onLost` tells what was released, in case the browser shows the page again. On a server there is
+   * no page, and nothing to do.
    * @param page by default the window
    */
   function releaseOnPageHide(
@@ -328,8 +329,8 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
         }
       }
     }
-    page.addEventListener('pagehide', release, { signal } as { signal: AbortSignal })
-    return () => page.removeEventListener('pagehide', release)
+    page.addEventListener?.('pagehide', release, { signal } as { signal: AbortSignal })
+    return () => page.removeEventListener?.('pagehide', release)
   }
 
   return {

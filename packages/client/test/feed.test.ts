@@ -402,7 +402,7 @@ t.test('an event that arrives after the end is told to nobody', async (t) => {
   }
   const { later, waits } = createTime()
   const { heard, ...listener } = ears()
-  const stop = createFeed({ http: createHttp({}), EventSource: Late, later })('/events', listener)
+  const stop = createFeed({ http: createHttp({ url: 'http://127.0.0.1:9' }), EventSource: Late, later })('/events', listener)
   await until(() => handlers.has('snapshot'))
   const send = () => handlers.get('snapshot')!({ data: '{"data":[]}' })
   send()
