@@ -40,12 +40,22 @@ export interface WritingCall extends ToolCall {
   agent: CallingAgent
 }
 
+/**
+ * What a token may allow, where /mcp is a protected resource (MCP_PUBLIC_URL): to read; to leave
+ * proposals and ask for fields; to edit fields; to change the running order.
+ */
+export const SCOPES = ['read', 'propose', 'edit', 'arrange'] as const
+
+export type Scope = (typeof SCOPES)[number]
+
 interface ToolTexts {
   /** A verb and a noun in snake case. */
   name: string
   title: string
   /** For the model: what it does, when to use it, what comes back. */
   description: string
+  /** What a token has to allow. */
+  scope: Scope
 }
 
 /** A tool as its file declares it. */
