@@ -2,8 +2,11 @@ import { misspeltSettings, readConfig, SettingsError, type Config } from '../../
 import { checkBus } from './doctor/bus.ts'
 import { checkCms } from './doctor/cms.ts'
 import { checkIssuer } from './doctor/issuer.ts'
+import type { Records } from './doctor/restored.ts'
 import { checkStore } from './doctor/store.ts'
-import { createStore } from '../../lib/table/client.ts'
+import { createLocks } from '../../lib/locks/locks.ts'
+import { createJournal } from '../../lib/saves/journal.ts'
+import { createStore, type Store } from '../../lib/table/client.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { channelOf, countsOf } from '../../plugins/app/bus.ts'
@@ -30,8 +33,13 @@ async function* examine(): AsyncGenerator<Diagnosis> {
         counts: config.rateLimit > 0 ? countsOf(config) : undefined
       })
     }
-    yield* table(config)
-    yield* cms(config)
+    const store = createStore(config.dynamodb)
+    try {
+      const isTableRight = yield* table(config, store)
+      yield* cms(config, isTableRight ? recordsIn(config, store) : undefined)
+    } finally {
+      store.destroy()
+    }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     for (const problem of error.problems) yield wrong(problem)
@@ -39,34 +47,45 @@ async function* examine(): AsyncGenerator<Diagnosis> {
   }
 }
 
-async function* table({
-  table,
-  environment,
-  enforceLocks,
-  dynamodb
-}: Config): AsyncGenerator<Diagnosis> {
-  const { client, destroy } = createStore(dynamodb)
-  try {
-    yield* checkStore({
-      client,
-      table,
-      environment,
-      enforceLocks,
-      local: dynamodb.endpoint !== undefined
-    })
-  } finally {
-    destroy()
+/** @returns whether nothing is wrong with the table */
+async function* table(
+  { table, environment, enforceLocks, dynamodb }: Config,
+  { client }: Store
+): AsyncGenerator<Diagnosis, boolean> {
+  const local = dynamodb.endpoint !== undefined
+  let isRight = true
+  for await (const diagnosis of checkStore({ client, table, environment, enforceLocks, local })) {
+    if (diagnosis.state === 'wrong') isRight = false
+    yield diagnosis
   }
+  return isRight
 }
 
-async function* cms({
-  cms: { auth, jsonapiPath, ...at },
-  contentModel: model
-}: Config): AsyncGenerator<Diagnosis> {
+/** What the table has of editions. */
+function recordsIn(
+  { table, environment, journalDays: days, locks, contentModel: model }: Config,
+  { client, clock: { time } }: Store
+): Records {
+  const at = { client, table, environment, time }
+  const journal = days === 0 ? undefined : createJournal({ ...at, days, model, warn: () => {} })
+  return { locks: createLocks({ ...at, ...locks }), journal }
+}
+
+async function* cms(
+  { cms: { auth, jsonapiPath, ...at }, contentModel: model }: Config,
+  records: Records | undefined
+): AsyncGenerator<Diagnosis> {
   const http = createHttp(at)
   const account = accountOf(auth, { http, jsonapiPath })
   try {
-    yield* checkCms({ http, url: at.url, jsonapiPath, model, ...(account && { account }) })
+    yield* checkCms({
+      http,
+      url: at.url,
+      jsonapiPath,
+      model,
+      ...(account && { account }),
+      ...(records && { records })
+    })
   } finally {
     await http.close()
   }

@@ -22,6 +22,7 @@ import { compareWithCore } from './core-rest.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'
 import { checkModel } from './model.ts'
+import { checkRestored, type Records } from './restored.ts'
 import { newCaller } from '../../../lib/http/calls.ts'
 
 export interface CmsToCheck {
@@ -32,6 +33,8 @@ export interface CmsToCheck {
   /** The service account; without one the checks are made as anonymous. */
   account?: Account
   model: ContentModel
+  /** What the lock table has, to compare; without it nothing is. */
+  records?: Records
 }
 
 const ANONYMOUS =
@@ -47,7 +50,8 @@ export async function* checkCms({
   url,
   jsonapiPath,
   account,
-  model
+  model,
+  records
 }: CmsToCheck): AsyncGenerator<Diagnosis> {
   const at = { http, jsonapiPath, languages: model.languages }
   const anonymous = createJsonapi(at)
@@ -90,6 +94,7 @@ export async function* checkCms({
       model
     )
     yield* compareWithCore({ cms, ask, url, model, collections })
+    if (records) yield* checkRestored(visitor, collections, model, records)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)

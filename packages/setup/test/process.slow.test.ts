@@ -57,6 +57,11 @@ t.test('npm run table and then npm run doctor on a store and a site that are rig
     'ok   PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again'
   ])
   t.ok(lines.includes('ok   filters: editor finds what there is'))
+  t.strictSame(lines.slice(-2), [
+    'ok   journal: Drupal has no older state than it of 35 editions',
+    'ok   locks: there are none of publisher_container after the newest, 60'
+  ])
+  t.match((await run(t, 'doctor', { ...env, JOURNAL_DAYS: '0' })).lines.slice(-2), [/^ok {3}core REST: /, /^ok {3}locks: /])
   t.equal((await client.send(new ScanCommand({ TableName: 'Locks' }))).Count, 0)
   t.match((await run(t, 'table', store)).lines, [/^ok {3}table Locks: is there/, /^ok {3}time to live: is on/, /^-/])
 })
