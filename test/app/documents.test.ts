@@ -17,6 +17,8 @@ import { contentModel, ContentModel } from '#lib/editions/model.ts'
 import { JournalQuery, ENTRIES_MAX as JOURNAL_PAGE_MAX } from '#lib/saves/journal-schemas.ts'
 import { ENTRY_MAX, VALUE_MAX } from '#lib/saves/journal-values.ts'
 import { DRAFTS_MAX } from '#lib/locks/draft.ts'
+import { SETTLEMENT_MARGIN } from '#lib/locks/proposal.ts'
+import { PROPOSALS_OF_ENTITY, PROPOSALS_OF_FIELD, SETTLED_MAX } from '#lib/locks/proposals.ts'
 import { readsPerSecond } from '#lib/locks/pace.ts'
 import { Entity as LockedEntity, LockRequest } from '#lib/locks/schemas.ts'
 import { BACKLOG_BYTES } from '#lib/http/backlog.ts'
@@ -173,7 +175,10 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`\`fieldName\` | ${LockRequest.properties.fieldName.maxLength} characters |`)
   has(`\`userData\` | ${USER_DATA_LIMIT} bytes of JSON`)
   has(`a lock with its text | ${written(ITEM_LIMIT)} bytes (DynamoDB's 400 KiB), of which ${MARGIN} are`)
-  has(`a list of locks or drafts | ${MiB(LIST_LIMIT)} |`)
+  has(`a list of locks, drafts or proposals | ${MiB(LIST_LIMIT)} |`)
+  has(`for one field; for all fields of one entity | ${PROPOSALS_OF_FIELD}; ${PROPOSALS_OF_ENTITY} | 429 \`TOO_MANY_REQUESTS\`, until`)
+  has(`settled proposals of one field and author | ${SETTLED_MAX} |`)
+  has(`all that is kept of it | ${written(ITEM_LIMIT)} bytes, of which ${SETTLEMENT_MARGIN} are`)
   has(`begins nothing more after ${WHOLE_MS / 1000} seconds`)
   has(`drafts of one field and user | ${DRAFTS_MAX} |`)
   has(`reads of the table for all streams of one instance | ${readsPerSecond(500)} a second |`)
