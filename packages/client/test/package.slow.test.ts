@@ -78,7 +78,7 @@ t.test('its package has that module, its types and nothing else', async (t) => {
 
 /** A use of every verb, as a page of an application has it. */
 const EVERY_VERB = `import {
-  createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type Petition, type Presence, type ReadEdition
+  createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type Petition, type Presence, type Proposal, type ProposalView, type ReadEdition
 } from '@quoin/client'
 
 const client: Client = createClient({ url: 'https://quoin.example.org', headers: () => ({ authorization: 'Bearer x' }), user: { uid: 7, name: 'Anna' }, entityType: 'issue', timeoutMs: 1000 })
@@ -101,7 +101,12 @@ export async function everyVerb (): Promise<void> {
   await locks.withdraw(field, { signal })
   await locks.attend(entity, { signal })
   await locks.leave(entity, { signal })
-  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {}, requested: ({ fieldName, userData, until }: Petition) => { console.log(fieldName, userData.name, until) }, present: ({ userData, until }: Presence) => { console.log(userData.name, until) } }, { signal })
+  const proposal: Proposal = await locks.propose(field, 'Harbour', { base: '"e1"', reason: 'shorter', signal })
+  const proposals: Proposal[] = await locks.proposals(entity, { settled: true, signal })
+  await locks.takeProposal(entity, proposal.id, { signal })
+  await locks.discardProposal(entity, proposals[0]!.id, { signal })
+  await locks.withdrawProposal(entity, proposal.id, { signal })
+  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {}, requested: ({ fieldName, userData, until }: Petition) => { console.log(fieldName, userData.name, until) }, present: ({ userData, until }: Presence) => { console.log(userData.name, until) }, proposed: ({ id, until }: ProposalView) => { console.log(id, until) } }, { signal })
   unsubscribe()
   locks.releaseOnPageHide(window, { signal })()
 

@@ -157,6 +157,37 @@ export async function testRecipes(t: Test, createClient: typeof createClientType
     await until(() => list.textContent === '')
   })
 
+  t.test('the recipes for proposals leave a text, and settle those of others', async (t) => {
+    const [hers, his] = [clientOf(anna).locks, clientOf(ben).locks]
+    const lines: string[] = []
+    const console = { log: (line: string) => lines.push(line) }
+    const asked: string[] = []
+    let stop = () => {}
+    await run('locks.takeProposal', {
+      locks: {
+        ...his,
+        subscribe(...request: Parameters<typeof his.subscribe>) {
+          return (stop = his.subscribe(...request))
+        }
+      },
+      confirm(question: string) {
+        asked.push(question)
+        return asked.length === 1
+      }
+    })
+    t.teardown(() => stop())
+    for (const outcome of ['taken', 'discarded']) {
+      await run('locks.propose', { locks: hers, console })
+      await until(async () => (await hers.proposals(title)).length === 0)
+      await until(async () => (await hers.proposals(title, { settled: true }))[0]?.settled?.outcome)
+      const outcomes = (await hers.proposals(title, { settled: true })).map(({ settled }) => settled?.outcome)
+      t.ok(outcomes.includes(outcome as 'taken'))
+    }
+    t.strictSame(asked, Array(2).fill('Anna: Water found on Mars\nThe study calls it water'))
+    await run('locks.propose', { locks: hers, console })
+    t.strictSame(lines.slice(-2).sort(), ['discarded by Ben', 'taken by Ben'])
+  })
+
   t.test('the recipe for who looks on says so, and hears of the others', async (t) => {
     const { locks } = clientOf(anna)
     const other = clientOf(ben).locks

@@ -179,7 +179,8 @@ function listenerAt(port: Port<News, WindowState>, id: number): Listener {
     down: tell('down'),
     saved: tell('saved'),
     requested: tell('requested'),
-    present: tell('present')
+    present: tell('present'),
+    proposed: tell('proposed')
   }
 }
 

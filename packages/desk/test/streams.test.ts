@@ -61,15 +61,16 @@ t.test('what a stream tells goes to the window that wants it', (t) => {
   first.say({ headers: { authorization: 'Bearer new' } })
   t.equal(streams.length, 2)
   t.strictSame(streams[0]!.headers(), { authorization: 'Bearer new' }, 'a stream is opened again with the newest token')
-  const { locks, down, saved, requested, present } = streams[0]!.listener as any
+  const { locks, down, saved, requested, present, proposed } = streams[0]!.listener as any
   locks([], false, true)
-  for (const tell of [down, saved, requested, present]) tell('x')
+  for (const tell of [down, saved, requested, present, proposed]) tell('x')
   t.strictSame(first.told(), [
     [4, 'locks', [], false, true],
     [4, 'down', 'x'],
     [4, 'saved', 'x'],
     [4, 'requested', 'x'],
-    [4, 'present', 'x']
+    [4, 'present', 'x'],
+    [4, 'proposed', 'x']
   ])
   t.strictSame(second.told(), [])
   second.want()
