@@ -168,6 +168,15 @@ const LocksEnvironment = inGroup('Locks and drafts', {
       'How long the lock of [an agent](who-calls.md#agents) holds unless the agent renews it, whatever LOCK_LEASE_SECONDS is.',
     allowed: 'seconds, an integer from 10 to 3600'
   }),
+  AGENT_WRITES_PER_MINUTE: setting(Type.Integer({ default: 30, minimum: 1, maximum: 1000 }), {
+    description:
+      'How many writes of one [agent](agents.md) the tools at /mcp do within a minute, in all instances together.',
+    allowed: 'an integer from 1 to 1000'
+  }),
+  AGENT_WRITES_PER_DAY: setting(Type.Integer({ default: 1000, minimum: 1, maximum: 1_000_000 }), {
+    description: 'The same within a day (UTC).',
+    allowed: 'an integer from 1 to 1000000'
+  }),
   LOCK_REFUSED_STATUS: setting(
     Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423' }),
     {
@@ -327,6 +336,8 @@ export interface Config {
   desk: boolean
   /** Whether agents have tools at /mcp. */
   mcp: boolean
+  /** How many writes each agent may ask for there. */
+  agentWrites: { perMinute: number; perDay: number }
 }
 
 /** Thrown by `readConfig`: every missing and every wrong setting at once, one line each. */
@@ -391,7 +402,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     journalDays: settings.JOURNAL_DAYS,
     lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
     desk: settings.DESK === 'on',
-    mcp: settings.MCP === 'on'
+    mcp: settings.MCP === 'on',
+    agentWrites: {
+      perMinute: settings.AGENT_WRITES_PER_MINUTE,
+      perDay: settings.AGENT_WRITES_PER_DAY
+    }
   }
 }
 

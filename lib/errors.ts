@@ -76,6 +76,7 @@ export const texts = {
   cmsUnavailable:
     'The CMS takes no requests at the moment (maintenance or overload); try again later',
   cmsUnreachable: 'The CMS could not be reached',
+  countedTooOften: 'Too many writes of this agent are counted at once. Nothing was done: try again',
   editionChanged:
     'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
   editorsUnknown: (reason: string) =>
@@ -105,6 +106,8 @@ export const texts = {
     `The lock would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
   manyFields: (names: string[]) =>
     `An agent locks ${names.length} fields at once at most, and has locked ${names.join(', ')}: release one of them first`,
+  manyWrites: (budget: string, seconds: number) =>
+    `An agent has ${budget}, and this one has used them. Nothing was done: try again in ${seconds} s`,
   mediaType: (allowed: string[]) => `headers/content-type must be ${allowed.join(' or ')}`,
   narrowerLocks: 'ask for one field (fieldName), or leave the texts out (payload=0)',
   noSuch: (noun: string, id: string) => `There is no ${noun} ${id}`,

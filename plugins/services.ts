@@ -5,6 +5,7 @@ import { createClosing } from '../lib/boards/closing.ts'
 import { createOutside } from '../lib/boards/outside.ts'
 import { createRefusals } from '../lib/drupal/refusals.ts'
 import { createAnswerMemory } from '../lib/http/answer-memory.ts'
+import { createBudgets } from '../lib/saves/budgets.ts'
 import { createHistory } from '../lib/saves/history.ts'
 import { openBus } from './app/bus.ts'
 import { openEditions } from './app/editions.ts'
@@ -49,6 +50,13 @@ export async function openServices(fastify: FastifyInstance, config: Config) {
     locks,
     editions,
     idempotency: openIdempotency(config, store),
+    budgets: createBudgets({
+      client: store.client,
+      time: store.clock.time,
+      table: config.table,
+      environment: config.environment,
+      ...config.agentWrites
+    }),
     upserts: openUpserts(config, store, editions),
     boards: createBoards({ locks, editions, model }),
     closing: createClosing({ locks, editions, model }),

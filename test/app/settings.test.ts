@@ -41,7 +41,8 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     journalDays: 30,
     lockRefusedStatus: 423,
     desk: false,
-    mcp: false
+    mcp: false,
+    agentWrites: { perMinute: 30, perDay: 1000 }
   })
   t.match(
     contentModel,
@@ -71,6 +72,8 @@ t.test('every setting is taken as it is set', async (t) => {
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
     AGENT_LEASE_SECONDS: '60',
+    AGENT_WRITES_PER_MINUTE: '5',
+    AGENT_WRITES_PER_DAY: '50',
     LOCK_REFUSED_STATUS: '200',
     DRAFT_DAYS: '7',
     EVENTS_POLL_MS: '100',
@@ -127,7 +130,8 @@ t.test('every setting is taken as it is set', async (t) => {
     journalDays: 0,
     lockRefusedStatus: 200,
     desk: true,
-    mcp: true
+    mcp: true,
+    agentWrites: { perMinute: 5, perDay: 50 }
   })
   t.equal(contentModel.entityType, 'issue')
   t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')
@@ -208,6 +212,8 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
     AGENT_LEASE_SECONDS: ['9', '3601', '1.5', '2m'],
+    AGENT_WRITES_PER_MINUTE: ['0', '1001', 'many'],
+    AGENT_WRITES_PER_DAY: ['0', '1000001', '1.5'],
     LOCK_REFUSED_STATUS: ['409', '0', 'ok'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
     EVENTS_POLL_MS: ['99', '60001', '0.5s'],
