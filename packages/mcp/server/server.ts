@@ -29,7 +29,7 @@ const PREPARED = TOOLS.map((tool) => ({
     ),
     annotations: {
       readOnlyHint: tool.writes !== true,
-      destructiveHint: false,
+      destructiveHint: tool.replaces === true,
       openWorldHint: false
     }
   }

@@ -7,6 +7,7 @@ import type { Editions } from '../../../lib/editions/editions.ts'
 import type { ContentModel } from '../../../lib/editions/model.ts'
 import type { Locks } from '../../../lib/locks/locks.ts'
 import type { History } from '../../../lib/saves/history.ts'
+import type { Budgets } from '../../../lib/saves/budgets.ts'
 import type { Idempotency } from '../../../lib/saves/idempotency.ts'
 import type { CallingAgent } from './agent.ts'
 
@@ -17,6 +18,8 @@ export interface ToolServices {
   boards: Boards
   closing: Closing
   idempotency: Idempotency
+  /** Counts what agents write. */
+  budgets: Budgets
   /** Undefined where there is no journal (JOURNAL_DAYS=0). */
   history: History | undefined
 }
@@ -61,13 +64,19 @@ interface ToolTexts {
 /** A tool as its file declares it. */
 export type ToolDefinition<Input extends TObject> = ToolTexts & { input: Input } & (
     | { writes?: never; run(call: ToolCall, args: Static<Input>): Promise<object> }
-    | { writes: true; run(call: WritingCall, args: Static<Input>): Promise<object> }
+    | {
+        writes: true
+        replaces?: true
+        run(call: WritingCall, args: Static<Input>): Promise<object>
+      }
   )
 
 /** Any tool. */
 export interface Tool extends ToolTexts {
   input: TObject
   writes?: true
+  /** Whether it replaces what is in the edition. */
+  replaces?: true
   run(call: ToolCall, args: Record<string, unknown>): Promise<object>
 }
 

@@ -74,8 +74,9 @@ t.test('what cannot be counted is not done', async (t) => {
   const store = memoryStore()
   const contested: Send = {
     async send(command) {
-      if (command.constructor.name !== 'GetCommand')
+      if (command.constructor.name !== 'GetCommand') {
         store.items.set(RECORD, { ...command.input['Item'], version: String(Math.random()), ofMinute: 0, ofDay: 0 })
+      }
       return store.send(command)
     }
   }

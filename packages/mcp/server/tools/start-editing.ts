@@ -1,0 +1,21 @@
+import { Type } from '@sinclair/typebox'
+import { lockAnswer, takeLock } from '../locking.ts'
+import { defineTool } from '../tool.ts'
+import { countWrite, entityOf } from '../writing.ts'
+import { PLACE } from './places.ts'
+
+export const startEditing = defineTool({
+  name: 'start_editing',
+  scope: 'edit',
+  title: 'Lock a field',
+  description:
+    'Locks a field that nobody has locked, for longer work; for one change of an edition edit_field is enough. Answers the version of your lock, which save_text, edit_field and stop_editing need, and when it ends unless you renew it by save_text. You hold three at most. A person who asks for the field gets it at once. FIELD_LOCKED: ask_for_field, or propose_text.',
+  input: Type.Object(PLACE, { additionalProperties: false }),
+  writes: true,
+  async run(call, { type, id, field }) {
+    const entity = entityOf(call.model, type, id)
+    await call.request.demandLock('edit', entity)
+    await countWrite(call)
+    return lockAnswer(await takeLock(call, entity, field))
+  }
+})

@@ -1,0 +1,30 @@
+import { Type } from '@sinclair/typebox'
+import { Failure } from '../../../../lib/errors.ts'
+import { ownerOf } from '../../../../lib/locks/record.ts'
+import { defineTool } from '../tool.ts'
+import { authorOf, entityOf } from '../writing.ts'
+import { PLACE, Version } from './places.ts'
+
+export const stopEditing = defineTool({
+  name: 'stop_editing',
+  scope: 'edit',
+  title: 'Give a lock back',
+  description:
+    'Gives your lock back. The text that you kept with it goes: if somebody should see it, propose_text first. Always allowed. LOCK_CHANGED: you hold the field in another version.',
+  input: Type.Object({ ...PLACE, version: Version }, { additionalProperties: false }),
+  writes: true,
+  async run(call, { type, id, field, version }) {
+    const entity = entityOf(call.model, type, id)
+    const by = authorOf(call)
+    const own = { fieldName: field, uid: by.uid }
+    const result = await call.services.locks.release(entity, own, { ifMatch: [version], by })
+    // What is another's by now is not this agent's any more, which is what it asks for.
+    if (result.outcome === 'released' || !result.lock || ownerOf(result.lock) !== by.uid) {
+      return { released: true }
+    }
+    throw new Failure(
+      'LOCK_CHANGED',
+      'This agent holds the field in another version: nothing was released'
+    )
+  }
+})
