@@ -32,9 +32,6 @@ async function visible(site: Site, user: string): Promise<any[]> {
 
 const idOf = (site: Site, edition: any): number => edition[site.names.keys.id][0].value
 
-/** SQLite compares ASCII letters without regard to case, and no others. */
-const fold = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-
 interface Combination {
   bundle: string
   q?: string
@@ -94,7 +91,7 @@ function expected(site: Site, editions: any[], { bundle, q, status, type, key }:
     (edition) =>
       (bundle === entityType ||
         (isBundle ? edition[keys.bundle][0].target_id === bundle : bundle in editionTypes && typeOf(edition) === bundle)) &&
-      (q === undefined || fold(edition[keys.label][0].value).includes(fold(q)) || edition[fields.key][0]?.value === q) &&
+      (q === undefined || edition[keys.label][0].value.toLowerCase().includes(q.toLowerCase()) || edition[fields.key][0]?.value === q) &&
       (status === undefined || edition[keys.published][0].value === (status === 1)) &&
       (type === undefined || typeOf(edition) === type) &&
       (key === undefined || edition[fields.key][0]?.value === key)
