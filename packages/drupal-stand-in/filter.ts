@@ -4,7 +4,7 @@ import { entityTypes } from './model.ts'
 import { resolvePath, type Guard, type Path } from './path.ts'
 import type { PhpQuery } from './query.ts'
 import type { Site } from './site.ts'
-import { type Entity, valueOf } from './store.ts'
+import { type Entity, valuesOf } from './store.ts'
 
 type Predicate = (entity: Entity) => boolean
 
@@ -79,14 +79,14 @@ function test(path: Path, operator: string, operands: string[]): (stored: unknow
 }
 
 function condition(path: Path, operator: string, value: string | PhpQuery | undefined): Predicate {
-  const valuesOf = (entity: Entity) =>
+  const storedIn = (entity: Entity) =>
     path.values(entity).filter((one) => one !== null && one !== undefined)
-  if (operator === 'IS NULL') return (entity) => valuesOf(entity).length === 0
-  if (operator === 'IS NOT NULL') return (entity) => valuesOf(entity).length > 0
+  if (operator === 'IS NULL') return (entity) => storedIn(entity).length === 0
+  if (operator === 'IS NOT NULL') return (entity) => storedIn(entity).length > 0
   if (value === undefined) return () => false
   const operands = typeof value === 'string' ? [value] : Object.values(value).map(String)
   const matches = test(path, operator, operands)
-  return (entity) => valuesOf(entity).some(matches)
+  return (entity) => storedIn(entity).some(matches)
 }
 
 function checkKeys(query: PhpQuery): string {
@@ -115,11 +115,11 @@ function checkKeys(query: PhpQuery): string {
 
 /**
  * Who may find which rows through a filter, by entity type (jsonapi's TemporaryQueryGuard and the
- * core hooks).
+ * core hooks). A row is found by any of its translations, shown or not.
  */
 export function filterGuard(site: Site, viewer: Viewer): Guard {
-  const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
-  const isOwn = (entity: Entity) => viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid
+  const isPublished = (entity: Entity) => valuesOf(entity, 'status').includes(true)
+  const isOwn = (entity: Entity) => viewer.uid !== 0 && valuesOf(entity, 'uid').includes(viewer.uid)
   const mayFilter = (entity: Entity) => {
     const { filterAccess } = site.settings
     return (

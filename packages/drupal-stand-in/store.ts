@@ -224,9 +224,13 @@ export function createStore(seeds: Seed[], { changes, keep }: Kept = NOTHING_KEP
 
 /** The first item's main value of a field, or undefined. */
 export function valueOf(entity: Entity, name: string): unknown {
-  const item = entity.fields[name]?.[0]
+  return valuesOf(entity, name)[0]
+}
+
+/** The main values of a field; of a field of one value, those of all translations. */
+export function valuesOf(entity: Entity, name: string): unknown[] {
   const field = entityTypes[entity.entityType]?.fields.find((one) => one.name === name)
-  return item === undefined || field === undefined
-    ? undefined
-    : item[isReference(field) ? 'target_id' : mainProperty(field)]
+  if (field === undefined) return []
+  const property = isReference(field) ? 'target_id' : mainProperty(field)
+  return (entity.fields[name] ?? []).map((item) => item[property])
 }

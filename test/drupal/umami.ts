@@ -21,7 +21,5 @@ export const umamiEditions: EditionsSite = {
   counted: ['changed', 'revision_timestamp', 'revision_uid', 'vid'],
   targets: { node: ['article', 'page', 'recipe'], taxonomy_term: ['recipe_category', 'tags'], user: ['user'], file: ['file'] },
   unaliased: (url) => url,
-  // It was taken back in English alone.
-  halfPublished: [1],
   queries: ['', 'status=1', 'status=0', 'q=cake', 'q=CHOCOLATE', 'q=nothing', 'q=e&status=1&limit=3&offset=2', 'limit=4&offset=3']
 }

@@ -10,12 +10,19 @@ import { newCaller } from '#lib/http/calls.ts'
 
 const ME = 'user-2'
 
-/** A row: whether it is published, and the number of its owner; hidden from the caller if it says so. */
-interface Row {
+/**
+ * A row: whether it is published, and the number of its owner; hidden from the caller if it says so. Its translations
+ * are not shown.
+ */
+interface Row extends Translation {
   id: string
+  isHidden?: boolean
+  translations?: Translation[]
+}
+
+interface Translation {
   isPublished: boolean
   owner: number
-  isHidden?: boolean
 }
 
 /** What a hook lets the caller filter. */
@@ -39,6 +46,13 @@ const collection = (bundle: string): Collection => ({
 const row = (id: string, isPublished: boolean, owner: number, isHidden = false): Row => ({ id, isPublished, owner, isHidden })
 const rows = (count: number, isPublished: boolean, owner: number, isHidden = false) =>
   Array.from({ length: count }, (_, index) => row(`${isPublished ? 'p' : 'd'}${owner}-${index}`, isPublished, owner, isHidden))
+/** A draft with a published translation. */
+const half = (id: string, owner: number): Row => ({ ...row(id, false, owner), translations: [{ isPublished: true, owner }] })
+/** A row with a translation of the caller's that is not published. */
+const translated = (id: string, isPublished: boolean, owner: number): Row => ({
+  ...row(id, isPublished, owner),
+  translations: [{ isPublished: false, owner: OWN }]
+})
 const OWN = 2
 const [LESS, MORE] = [1, 3]
 
@@ -51,8 +65,16 @@ function resourceOf({ id, isPublished, owner }: Row): Resource {
   }
 }
 
-function isAllowed(subset: Subset, { isPublished, owner }: Row): boolean {
-  return subset === 'all' || (subset.startsWith('published') && isPublished) || (subset.endsWith('own') && owner === OWN)
+function isAllowed(subset: Subset, row: Row): boolean {
+  return languagesOf(row).some(
+    ({ isPublished, owner }) =>
+      subset === 'all' || (subset.startsWith('published') && isPublished) || (subset.endsWith('own') && owner === OWN)
+  )
+}
+
+/** The row as it is in each language, by any of which a filter finds it. */
+function languagesOf(row: Row): Translation[] {
+  return [row, ...(row.translations ?? [])]
 }
 
 function sorted(rows: Row[], sort: string): Row[] {
@@ -79,15 +101,17 @@ function filtersOver(
     async request({ path, query = [] }) {
       const { sort, ...parameters } = Object.fromEntries(query)
       asked.push(String(sort))
-      if (refuses.test(String(sort))) return { status: 403, document: {} }
+      if (refuses.test([sort, ...Object.keys(parameters)].join(' '))) return { status: 403, document: {} }
       const { rows, subset = 'all', spoil = (found) => found } = shown[path.split('/').at(-1)!]!
       const ids = [...query].filter(([name]) => name.startsWith('filter[uuids]') && name.includes('[value]')).map(([, value]) => value)
       const flag = parameters['filter[flag][condition][value]']
+      const owner = parameters['filter[owner][condition][value]']
       const isFiltered = ids.length > 0 || flag !== undefined
       const found = rows
         .filter((row) => !isFiltered || isAllowed(subset, row))
         .filter(({ id }) => ids.length === 0 || ids.includes(id))
-        .filter(({ isPublished }) => flag === undefined || flag === String(Number(isPublished)))
+        .filter((row) => flag === undefined || languagesOf(row).some(({ isPublished }) => flag === String(Number(isPublished))))
+        .filter((row) => owner === undefined || languagesOf(row).some(({ owner: one }) => owner === `user-${one}`))
       const all = sorted(isFiltered ? spoil(found) : found, sort!)
       return {
         status: 200,
@@ -121,7 +145,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
   const cases: Array<
     [what: string, shown: Record<string, Shown>, verdict: Verdict, proven: Kind[], reach: Reach, requests: [first: number, again: number]]
   > = [
-    ['a draft of others is shown, and found', { daily: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [2, 0]],
+    ['a draft of others is shown, and found', { daily: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [2 + 2, 0]],
     ['it is not found', { daily: { rows: [row('a', false, LESS)], subset: 'nothing' } }, 'trap', [], 'none', [2, 0]],
     [
       'it is not found, but what is published is',
@@ -129,7 +153,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'trap',
       PUBLISHED,
       'published',
-      [2, 0]
+      [2 + 1, 0]
     ],
     [
       'the first fifty drafts are his own',
@@ -137,7 +161,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'partly',
       ALL.slice(1),
       'published',
-      [2 + 2 + 1 + 2, 2]
+      [3 + 2 + 1 + 1 + 2, 2]
     ],
     [
       'the same, and he may filter all',
@@ -145,7 +169,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'work',
       ALL,
       'all',
-      [2 + 2, 0]
+      [3 + 2 + 2, 0]
     ],
     [
       "the same, and the others are older users'",
@@ -153,7 +177,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'work',
       ALL,
       'all',
-      [2, 0]
+      [2 + 2, 0]
     ],
     [
       'all drafts are his own',
@@ -161,7 +185,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'partly',
       ALL.slice(1),
       'all',
-      [2 + 2 + 1 + 2, 2]
+      [3 + 2 + 1 + 1 + 2, 2]
     ],
     [
       'all rows are his own',
@@ -169,7 +193,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'partly',
       ALL.slice(2),
       'all',
-      [2 + 2 + 2, 2]
+      [3 + 2 + 2, 2]
     ],
     [
       'all rows are his own and published',
@@ -185,16 +209,23 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'trap',
       ALL.slice(2),
       'none',
-      [2, 0]
+      [2 + 1, 0]
     ],
-    ['all that is shown is published', { daily: { rows: rows(5, true, LESS), subset: 'published' } }, 'partly', PUBLISHED, 'all', [3, 1]],
+    [
+      'all that is shown is published',
+      { daily: { rows: rows(5, true, LESS), subset: 'published' } },
+      'partly',
+      PUBLISHED,
+      'all',
+      [3 + 1, 1]
+    ],
     [
       'the same before some that are hidden',
       { daily: { rows: [...rows(5, true, LESS), ...rows(30, false, LESS, true)], subset: 'published' } },
       'partly',
       PUBLISHED,
       'all',
-      [3, 1]
+      [3 + 1, 1]
     ],
     [
       'the same before many that are hidden',
@@ -202,7 +233,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'partly',
       PUBLISHED,
       'published',
-      [1 + 2 + 1 + 1, 1]
+      [1 + 2 + 1 + 1 + 1, 1]
     ],
     [
       'his own drafts stand among hidden ones',
@@ -215,7 +246,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'partly',
       ALL.slice(1),
       'all',
-      [4, 2]
+      [4 + 2, 2]
     ],
     [
       'another row is found, as by a cache that ignores queries',
@@ -239,7 +270,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'trap',
       [],
       'none',
-      [2, 0]
+      [2 + 2, 0]
     ],
     [
       'none is shown, but there are more',
@@ -250,14 +281,14 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       [5, 0]
     ],
     ['there is none', { daily: { rows: [] } }, 'empty', [], 'all', [2, 1]],
-    ['one bundle has none', { daily: { rows: [] }, special: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [3, 0]],
+    ['one bundle has none', { daily: { rows: [] }, special: { rows: [row('a', false, LESS)] } }, 'work', ALL, 'all', [3 + 2, 0]],
     [
       'of one bundle nothing is known',
       { daily: { rows: rows(60, true, LESS, true), subset: 'nothing' }, special: { rows: [row('a', false, LESS)] } },
       'work',
       ALL,
       'all',
-      [7, 0]
+      [7 + 2, 0]
     ],
     [
       'of one bundle nothing is found',
@@ -265,7 +296,7 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'trap',
       [],
       'none',
-      [4, 0]
+      [4 + 2, 0]
     ],
     [
       'of one bundle nothing is known, the other is empty',
@@ -275,7 +306,71 @@ t.test('filters work only for kinds of which one was seen to find what is there'
       'none',
       [6, 0]
     ],
-    ['no bundle', {}, 'empty', [], 'all', [0, 0]]
+    ['no bundle', {}, 'empty', [], 'all', [0, 0]],
+    [
+      'the drafts of others have a published translation, by which they are found',
+      { daily: { rows: [half('a', LESS), half('b', LESS), row('c', true, LESS)], subset: 'published' } },
+      'partly',
+      PUBLISHED,
+      'published',
+      [2 + 2 + 1, 1]
+    ],
+    [
+      'the first draft has one, and the next is not found',
+      { daily: { rows: [half('a', LESS), row('b', false, LESS), row('c', true, LESS)], subset: 'published' } },
+      'trap',
+      PUBLISHED,
+      'published',
+      [2 + 1, 0]
+    ],
+    [
+      'the first draft has one, and he may filter all',
+      { daily: { rows: [half('a', LESS), row('b', false, LESS)] } },
+      'work',
+      ALL,
+      'all',
+      [2 + 2, 0]
+    ],
+    [
+      'each draft has one, so that nothing shows that he may filter all',
+      { daily: { rows: [half('a', LESS), row('b', true, LESS)] } },
+      'partly',
+      PUBLISHED,
+      'published',
+      [2 + 2 + 1, 1]
+    ],
+    [
+      'the drafts of others have a translation of his, by which they are found',
+      { daily: { rows: [row('c', true, LESS), translated('a', false, LESS)], subset: 'published and own' } },
+      'partly',
+      PUBLISHED,
+      'published',
+      [2 + 2 + 1, 1]
+    ],
+    [
+      'so have those that are published',
+      { daily: { rows: [translated('a', true, LESS)], subset: 'own' } },
+      'partly',
+      [],
+      'none',
+      [2 + 1 + 1, 1]
+    ],
+    [
+      'his own drafts have a published translation, by which they are found',
+      { daily: { rows: [half('a', OWN), row('c', true, LESS)], subset: 'published' } },
+      'partly',
+      PUBLISHED,
+      'published',
+      [2 + 2 + 1, 1]
+    ],
+    [
+      'the first fifty drafts are his own, and that of another has a published translation',
+      { daily: { rows: [...rows(60, false, OWN), half('z', MORE), ...rows(9, true, LESS)], subset: 'published and own' } },
+      'partly',
+      ALL.slice(1),
+      'published',
+      [3 + 2 + 2 + 1 + 1 + 2, 2]
+    ]
   ]
   for (const [what, shown, verdict, proven, reach, [first, again]] of cases) {
     const { filters, collections, asked, warnings } = filtersOver(shown)
@@ -327,6 +422,12 @@ t.test('what cannot be told apart is not known', async (t) => {
     t.equal(filters.recall(collections, newCaller()), reach, what)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
+  const refusing = filtersOver({ daily: { rows: [...rows(3, false, OWN), ...rows(3, true, MORE)] } }, { refuses: /filter\[owner\]/ })
+  t.equal(await refusing.filters.reach(refusing.collections, newCaller()), 'none', 'whether others have a translation of his')
+  t.strictSame((await refusing.filters.findings(refusing.collections, newCaller())).proven, new Set(ALL.slice(2)))
+  const untranslated = filtersOver(site, { keys: { defaultLangcode: null } })
+  t.equal(await untranslated.filters.reach(untranslated.collections, newCaller()), 'all')
+  t.strictSame(untranslated.asked, ['status,id', 'id'], 'where nothing has translations there is no such question')
   const nobody = filtersOver(
     { daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } },
     { me: null }
@@ -411,14 +512,14 @@ t.test('what was found out is believed for ten minutes, what was not met for one
   t.equal(await filters.reach(collections, newCaller(ann)), 'published')
   filters.doubt(newCaller(ann))
   t.equal(filters.recall(collections, newCaller(ann)), undefined, 'and ends at once what is not complete')
-  t.equal(asked.length, before + 2)
+  t.equal(asked.length, before + 3)
 })
 
 t.test('what is known of one bundle is known of the others', async (t) => {
   const { filters, collections, asked } = filtersOver({ daily: { rows: rows(2, false, LESS) }, special: { rows: rows(2, true, LESS) } })
   const [daily, special] = collections.map((collection) => [collection]) as [Collection[], Collection[]]
   t.equal(await filters.reach(special, newCaller()), 'all')
-  t.equal(asked.length, 3, 'a look whether there is a draft is needed')
+  t.equal(asked.length, 4, 'a look whether there is a draft is needed')
   await filters.reach(daily, newCaller())
   const before = asked.length
   t.equal(await filters.reach(special, newCaller()), 'all')
@@ -433,12 +534,15 @@ t.test('where Drupal does not sort by what tells drafts, whole lists are read', 
     )
     t.equal(await filters.reach(collections, newCaller()), 'none', String(published))
     t.strictSame(
-      asked.slice(0, 3),
-      published === null ? ['id', 'id', '-drupal_internal__id'] : ['status,id', 'id', 'id'],
+      asked.slice(0, 4),
+      published === null ? ['id', 'id', 'id', '-drupal_internal__id'] : ['status,id', 'id', 'id', 'id'],
       String(published)
     )
   }
-  const { filters, collections } = filtersOver({ daily: { rows: [...rows(60, false, OWN), ...rows(3, false, MORE)] } }, { refuses: /uid/ })
+  const { filters, collections } = filtersOver(
+    { daily: { rows: [...rows(60, false, OWN), ...rows(3, false, MORE)] } },
+    { refuses: /uid\./ }
+  )
   t.equal(await filters.reach(collections, newCaller()), 'none', 'nor by owners')
   const without = filtersOver({ daily: { rows: [...rows(60, true, OWN)] } }, { keys: { published: null } })
   t.equal(await without.filters.reach(without.collections, newCaller()), 'none')

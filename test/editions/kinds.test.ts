@@ -73,6 +73,24 @@ for (const own of [12, 60]) {
   })
 }
 
+t.test('a draft is found, where the first ones are found by a translation that is not shown', async (t) => {
+  const publishedTranslation: Seed['fields'] = { status: [false, true] }
+  const ownTranslation: Seed['fields'] = { uid: [COLLEAGUE, EDITOR] }
+  for (const [fields, filterAccess] of [
+    [publishedTranslation, 'published'],
+    [ownTranslation, 'own']
+  ] as const) {
+    const translated = drafts(1, 12, COLLEAGUE).map((draft) => ({ ...draft, fields: { ...draft.fields, ...fields } }))
+    const { call, list, put, created } = await newsroom(t, [...translated, ...drafts(13, 2, COLLEAGUE), ...published(20, 5)], filterAccess)
+    t.strictSame((await list('status=0')).ids, [14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1], filterAccess)
+    t.match(await list('key=K-13'), { total: 1, ids: [13] })
+    t.match(await list('q=made'), { total: 14 + 5 })
+    t.match(await call('GET', '/api/collection/13', { as: 'editor' }), { status: 200, body: { id: [{ value: 13 }] } })
+    t.match(await put('K-13', { title: [{ value: 'Changed' }] }), { status: 200, body: { id: [{ value: 13 }] } })
+    t.equal(created(), 0, 'and not made twice')
+  }
+})
+
 t.test('two lists of one site say the same', async (t) => {
   const { list } = await newsroom(t, CROWD)
   const plain = await list('')

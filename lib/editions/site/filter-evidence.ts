@@ -3,14 +3,17 @@ import type { Jsonapi, JsonapiAnswer } from '../../drupal/client.ts'
 import { resources, type Resource } from '../../drupal/document.ts'
 import { INTERNAL, publicName, type ContentModel } from '../model.ts'
 import { refusal } from '../translate/failures.ts'
-import { flagQuery, PAGE_MAX, uuidQuery, type Parameters } from '../translate/query.ts'
+import { flagQuery, ownerQuery, PAGE_MAX, uuidQuery, type Parameters } from '../translate/query.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import {
   KINDS,
+  KINDS_OF_OTHERS,
   kindFields,
   kindOf,
+  ownershipOf,
   ownerPath,
   PUBLISHED_KINDS,
+  UNPUBLISHED_KINDS,
   viewOn,
   type Kind,
   type View
@@ -24,7 +27,8 @@ export interface Evidence {
   found: ReadonlySet<Kind>
   missed: ReadonlySet<Kind>
   isSorted: boolean
-  state: 'rows' | 'hidden' | 'empty'
+  /** `untold`: there are rows, and none shows its kind. */
+  state: 'rows' | 'untold' | 'hidden' | 'empty'
 }
 
 export interface EvidenceContext {
@@ -73,7 +77,7 @@ export async function gatherEvidence(
   return {
     ...comparison,
     isSorted: byFlag !== undefined,
-    state: stateOf(first)
+    state: stateOf(first, look.view)
   }
 }
 
@@ -86,8 +90,9 @@ async function lookAt(
   return { cms, collection, view, caller }
 }
 
-function stateOf({ rows, more }: ProbePage): Evidence['state'] {
-  if (rows.length > 0) return 'rows'
+function stateOf({ rows, more }: ProbePage, view: View): Evidence['state'] {
+  if (rows.some((row) => kindOf(row, view) !== undefined)) return 'rows'
+  if (rows.length > 0) return 'untold'
   return more ? 'hidden' : 'empty'
 }
 
@@ -108,8 +113,38 @@ async function compareSample(look: Look, sample: Resource[]): Promise<Comparison
   const missedRows = sample.filter(({ id }) => isOdd || !rows.some((row) => row.id === id))
   // A row that does not show its kind may be of any.
   const missed = new Set(missedRows.flatMap((row) => kindOf(row, view) ?? KINDS))
-  const kinds = sample.map((row) => kindOf(row, view)).filter((kind) => kind !== undefined)
-  return { found: new Set(kinds.filter((kind) => !missed.has(kind))), missed }
+  const found = sample.filter((row) => !missed.has(kindOf(row, view)!))
+  return { found: await provenKinds(look, found), missed }
+}
+
+/**
+ * The kinds of rows that a filter has found for what they show. A row proves nothing of its kind if
+ * it has a translation of another kind that a filter may have found it by: Drupal compares a
+ * condition with each translation. Where it refuses to tell, no row proves anything.
+ * Source: Drupal\Core\Entity\Query\Sql\Tables::addField(), which joins all languages.
+ */
+async function provenKinds(look: Look, rows: Resource[]): Promise<Set<Kind>> {
+  const { view } = look
+  const ofKinds = (kinds: readonly Kind[]) =>
+    rows.filter((row) => kinds.includes(kindOf(row, view)!))
+  const isPublished = flagOf(view).flatMap((name) => flagQuery(name, true))
+  const owner = ownershipOf(view)
+  const isOwn = owner ? ownerQuery(owner.relationship, owner.me) : []
+  const unproven = await Promise.all([
+    idsThatPass(look, ofKinds(UNPUBLISHED_KINDS), isPublished),
+    idsThatPass(look, ofKinds(KINDS_OF_OTHERS), isOwn)
+  ])
+  const proving = rows.filter(({ id }) => !unproven.flat().includes(id))
+  return new Set(proving.map((row) => kindOf(row, view)).filter((kind) => kind !== undefined))
+}
+
+/** The ids of those rows of which some translation passes a filter; all of them if it is refused. */
+async function idsThatPass(look: Look, rows: Resource[], filter: Parameters): Promise<string[]> {
+  const isTranslatable = look.view.keys.defaultLangcode !== null
+  if (!isTranslatable || rows.length === 0 || filter.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const page = await readPage(look, [...uuidQuery(ids), ...filter, ['sort', 'id']])
+  return page ? page.rows.map(({ id }) => id) : ids
 }
 
 /**
@@ -138,7 +173,8 @@ async function findKind(look: Look, kind: Kind, found: Set<Kind>): Promise<void>
   if (filter.length === 0) return
   for (const sort of ownerSorts(view)) {
     const page = await readPage(look, [...filter, ['sort', sort]])
-    if (page?.rows.some((row) => kindOf(row, view) === kind)) {
+    const ofKind = page?.rows.filter((row) => kindOf(row, view) === kind) ?? []
+    if ((await provenKinds(look, ofKind.slice(0, SAMPLE))).has(kind)) {
       found.add(kind)
       return
     }

@@ -11,7 +11,7 @@ import { systemTime, type Time } from '../../time.ts'
 
 /**
  * What filters find. `work`: rows of each kind; `partly`: rows of some kinds, and the others were
- * not met; `trap`: not all rows that the caller may see; `untold`: the rows do not show their
+ * not met, or only by translations that are not shown; `trap`: not all rows that the caller may see; `untold`: the rows do not show their
  * kinds; `unknown`: Drupal showed the caller none of the first rows, but has more; `empty`: there
  * are no rows.
  */
@@ -264,8 +264,8 @@ function verdictOf(
 ): Verdict {
   if (missed.size > 0) return 'trap'
   if (proven.size === KINDS.length) return 'work'
-  if (proven.size > 0) return 'partly'
-  if (evidence.some(({ state }) => state === 'rows')) return 'untold'
+  if (proven.size > 0 || evidence.some(({ state }) => state === 'rows')) return 'partly'
+  if (evidence.some(({ state }) => state === 'untold')) return 'untold'
   if (evidence.some(({ state }) => state === 'hidden')) return 'unknown'
   return 'empty'
 }

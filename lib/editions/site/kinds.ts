@@ -22,6 +22,10 @@ export const KINDS: readonly Kind[] = [
 /** The kinds of published rows. */
 export const PUBLISHED_KINDS: readonly Kind[] = ['published of others', 'own published']
 
+/** The kinds of rows that are not published, and of those that are not the caller's own. */
+export const UNPUBLISHED_KINDS: readonly Kind[] = ['unpublished of others', 'own unpublished']
+export const KINDS_OF_OTHERS: readonly Kind[] = ['unpublished of others', 'published of others']
+
 /**
  * The kinds that a filter finds certainly where it has found a row of one: no subset has that row
  * and lacks these.
@@ -101,9 +105,23 @@ export function provenBy(found: Iterable<Kind>, missed: ReadonlySet<Kind>): Read
 /**
  * The path by which rows are sorted by their owners; undefined where all rows are alike in that.
  */
-export function ownerPath({ model, entityType, keys, me }: View): string | undefined {
+export function ownerPath(view: View): string | undefined {
+  const owner = ownershipOf(view)
+  return owner && `${owner.relationship}.meta.drupal_internal__target_id`
+}
+
+/**
+ * The relationship to the owner, by its public name, and the caller's uuid; undefined where all
+ * rows are alike in that.
+ */
+export function ownershipOf({
+  model,
+  entityType,
+  keys,
+  me
+}: View): { relationship: string; me: string } | undefined {
   if (keys.owner === null || typeof me !== 'string' || entityType === 'user') return undefined
-  return `${publicName(model, keys.owner)}.meta.drupal_internal__target_id`
+  return { relationship: publicName(model, keys.owner), me }
 }
 
 /** The public names of what tells a row's kind. */

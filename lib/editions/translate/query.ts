@@ -126,6 +126,11 @@ export function flagQuery(attribute: string, isSet: boolean): Parameters {
   return filterCondition('flag', attribute, '=', [isSet ? '1' : '0'])
 }
 
+/** A filter for what a user owns. @param owner the public name of the relationship */
+export function ownerQuery(owner: string, uuid: string): Parameters {
+  return filterCondition('owner', `${owner}.id`, '=', [uuid])
+}
+
 /** A filter for editions whose relationship is not empty. */
 export function referringQuery(relationship: string): Parameters {
   return filterCondition(
