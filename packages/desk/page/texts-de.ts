@@ -36,6 +36,7 @@ export const de: Texts = {
 
   // People and times
   userNumber: 'Nutzer {uid}',
+  agentOf: '{agent}, ein Agent von {name}',
   since: 'seit {time}',
   sinceTyped: 'seit {time}, zuletzt getippt {typed}',
   seconds: '{count} s',

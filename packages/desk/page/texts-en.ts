@@ -37,6 +37,7 @@ export const en = {
 
   // People and times
   userNumber: 'User {uid}',
+  agentOf: '{agent}, an agent of {name}',
   since: 'since {time}',
   sinceTyped: 'since {time}, last typed {typed}',
   seconds: '{count} s',

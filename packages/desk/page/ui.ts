@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { isPublished, valueOf, type Edition, type Model } from './settings.ts'
 import { say } from './texts.ts'
-import { initials, nameOf, toneOf, type Somebody } from './words.ts'
+import { agentIn, initials, nameOf, toneOf, type Somebody } from './words.ts'
 
 export type View = TemplateResult | typeof nothing
 
@@ -9,9 +9,12 @@ export function icon(name: string): TemplateResult {
   return html`<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-${name}"></use></svg>`
 }
 
-/** Somebody's initials in a colour of their own; the name is for those who hear the page. */
+/**
+ * Somebody's initials in a colour of their own, those of an agent in a square; the name is for those
+ * who hear the page.
+ */
 export function avatar(somebody: Somebody): TemplateResult {
-  return html`<span class="avatar tone-${toneOf(somebody)}" role="img" aria-label=${nameOf(somebody)} title=${nameOf(somebody)}>${initials(somebody)}</span>`
+  return html`<span class="avatar tone-${toneOf(somebody)} ${agentIn(somebody) === undefined ? '' : 'is-agent'}" role="img" aria-label=${nameOf(somebody)} title=${nameOf(somebody)}>${initials(somebody)}</span>`
 }
 
 /** A message that has to be seen; `bad` ones are told at once. */

@@ -99,14 +99,37 @@ export interface Somebody {
   name?: string | undefined
 }
 
-/** What the others call somebody. */
-export function nameOf({ uid, name }: Somebody): string {
-  return name || say('userNumber', { uid })
+/** The uid of an agent: its name, and the uid of the user that it works for (docs/who-calls.md). */
+const AGENT = /^agent:([^:]+):([^:]+)$/
+
+/** The name of an agent; undefined of a person. */
+export function agentIn({ uid }: Somebody): string | undefined {
+  const [, name] = AGENT.exec(String(uid)) ?? []
+  return name && decoded(name)
+}
+
+/** What the others call somebody: of an agent, which one it is and whose. */
+export function nameOf(somebody: Somebody): string {
+  const { uid, name } = somebody
+  const agent = agentIn(somebody)
+  if (agent === undefined) return name || say('userNumber', { uid })
+  return say('agentOf', {
+    agent,
+    name: name || say('userNumber', { uid: decoded(AGENT.exec(String(uid))![2]!) })
+  })
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 /** "AL" of Ada Lovelace, "A" of Ada. */
 export function initials(somebody: Somebody): string {
-  const words = nameOf(somebody).split(/\s+/).filter(Boolean)
+  const words = (agentIn(somebody) ?? nameOf(somebody)).split(/\s+/).filter(Boolean)
   return [words[0], words.length > 1 ? words.at(-1) : undefined]
     .map((word) => [...(word ?? '')][0] ?? '')
     .join('')

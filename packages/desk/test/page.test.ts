@@ -530,6 +530,21 @@ t.test('times, numbers and people in words', async (t) => {
   )
   t.equal(nameOf({ uid: 7 }), 'User 7')
   t.strictSame(
+    [
+      { uid: 'agent:planner:7', name: 'Ada' },
+      { uid: 'agent:night%20desk:a%3Ab' },
+      { uid: 'agent:%:7', name: 'Ada' },
+      { uid: 'agent:planner', name: 'Ada' }
+    ].map((somebody) => [nameOf(somebody), initials(somebody)]),
+    [
+      ['planner, an agent of Ada', 'P'],
+      ['night desk, an agent of User a:b', 'ND'],
+      ['%, an agent of Ada', '%'],
+      ['Ada', 'A']
+    ],
+    'an agent is told from its user'
+  )
+  t.strictSame(
     [1, 2, 3, 9].map((length) => beginning('a😀b', length)),
     ['a', 'a', 'a😀', 'a😀b']
   )
