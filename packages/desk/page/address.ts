@@ -43,13 +43,16 @@ export type Place =
 /** An edition's number or UUID, as the service takes it. */
 const EDITION_ID = /^(?:[1-9]\d{0,18}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
 
+/** How deep a page may be: the service answers up to 100 000 (docs/limits.md). */
+const OFFSET = /^(?:\d{1,5}|100000)$/
+
 /** How much is shown of an id that cannot be one. */
 const ID_SHOWN = 60
 
 /** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; an empty one is the list */
 export function placeOf(hash: string): Place {
   const end = `${hash}?`.indexOf('?')
-  const path = hash.slice(0, end).replace(/^#/, '')
+  const path = hash.slice(0, end).replace(/^#|\/$/g, '')
   const parameters = new URLSearchParams(hash.slice(end))
   if (path.startsWith('/editions/')) return placeOfId('edition', path.slice('/editions/'.length))
   if (path === '/new') {
@@ -57,9 +60,9 @@ export function placeOf(hash: string): Place {
     if (from === null) return { view: 'new' }
     return from === 'latest' ? { view: 'new', from } : placeOfId('new', from)
   }
-  if (path !== '' && path !== '/') return { view: 'unknown' }
+  if (path !== '') return { view: 'unknown' }
   const text = (name: string) => parameters.get(name) ?? ''
-  const offset = /^\d{1,6}$/.test(text('offset')) ? Number(text('offset')) : 0
+  const offset = OFFSET.test(text('offset')) ? Number(text('offset')) : 0
   const status = ['0', '1'].includes(text('status')) ? text('status') : ''
   return {
     view: 'list',

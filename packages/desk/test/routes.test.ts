@@ -108,6 +108,7 @@ t.test('the page is one script and one style sheet, small and for ever', async (
     }
   }
   t.comment(`${bytes} bytes`)
+  t.comment(`${page.rawPayload.length} bytes of the page itself`)
   t.ok(bytes < 64 * 1024 && page.rawPayload.length < 4096)
   for (const one of ['@license', 'Lucide Icons and Contributors']) t.match(script[1], one, 'whose code it is')
   const symbols = new Set([...script[1].matchAll(/<symbol id="icon-([^"]+)"/g)].map(([, id]) => id))
