@@ -175,7 +175,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
       </form>
     </div>
     <div class="savebar">
-      ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
+      ${session.isSlow ? notice('warn', say('savingSlow'), html`<button type="button" @click=${session.stopSaving}>${say('stopSaving')}</button>`) : session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
       <span class="choices">
         <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
         <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>

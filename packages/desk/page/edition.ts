@@ -23,6 +23,7 @@ import { createLabels, type Labels } from './labels.ts'
 import { addedTo, applied, isSameArticle, isSameState } from './operations.ts'
 import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
+import { createProposalsDoor, type LoadProposals } from './proposals-door.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
 import { createRestoration } from './restoration.ts'
@@ -34,6 +35,9 @@ import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
 const AGAIN_MS = 10_000
+
+/** After how long a save without an answer is said to be slow, in milliseconds. */
+const SLOW_MS = 5000
 
 /**
  * How long to wait for more locks to be released before the edition is read again, in milliseconds.
@@ -71,6 +75,7 @@ export interface SessionDeps {
   /** The images and sections that the rows of a list only refer to, by uuid. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   loadJournal: LoadJournal
+  loadProposals: LoadProposals
   /** Told that there is something new to see. */
   onChange: () => void
   /** Told that others have done something that is to be seen. */
@@ -97,6 +102,7 @@ export function createSession(
     labelsOf,
     looksOf,
     loadJournal,
+    loadProposals,
     onChange,
     onNews,
     announce,
@@ -155,7 +161,8 @@ export function createSession(
     },
     loadJournal
   )
-  let isSaving = false
+  /** The save that has no answer yet. */
+  let saving: { isSlow: boolean; end: AbortController } | undefined
   let notice: Notice | undefined
   let stop = () => {}
   let retry: ReturnType<typeof setTimeout> | undefined
@@ -219,6 +226,23 @@ export function createSession(
       }
       announce(notice.text)
     }
+  })
+  const proposals = createProposalsDoor({
+    locks: client.locks,
+    entity,
+    uid: user.uid,
+    etag: () => etag,
+    labelOf: (name) => labelOf(name),
+    drafts,
+    restoration,
+    load: loadProposals,
+    onMissing() {
+      notice = { tone: 'bad', text: say('partNotLoaded') }
+      announce(notice.text)
+      onChange()
+    },
+    onChange,
+    announce
   })
   const presence = createPresence({
     locks: client.locks,
@@ -372,7 +396,7 @@ export function createSession(
    * order is done here too. Where that does not lead from this state to theirs, the edition is read.
    */
   function catchUp(): void {
-    if (isReading || isSaving || orders.some(({ isSaving }) => isSaving)) return
+    if (isReading || saving || orders.some(({ isSaving }) => isSaving)) return
     const saves = news.slice(news.findLastIndex((saved) => saved.etag === etag) + 1)
     news = []
     if (saves.length === 0) return
@@ -482,6 +506,7 @@ export function createSession(
         onNews()
       },
       requested: petitions.hear,
+      proposed: proposals.hear,
       present: presence.hear,
       saved(saved: Saved) {
         for (const name of saved.fields) savedFields.add(name)
@@ -511,7 +536,7 @@ export function createSession(
       announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
     }
     for (const { fieldName } of starts) savedFields.delete(fieldName)
-    if (!isSaving && ends.some(mayBeSaved)) readSoon(SETTLE_MS)
+    if (!saving && ends.some(mayBeSaved)) readSoon(SETTLE_MS)
   }
 
   /**
@@ -541,13 +566,19 @@ export function createSession(
   /** Saves the changed fields, on top of what others have saved since if both fit together. */
   async function save(): Promise<void> {
     const dirty = fields.filter(isToSave)
-    if (isSaving || dirty.length === 0) return
+    if (saving || dirty.length === 0) return
     const hindrance = hindranceOf(dirty)
     if (hindrance !== undefined) {
       notice = { tone: 'bad', text: hindrance }
       return onChange()
     }
-    isSaving = true
+    const current = { isSlow: false, end: new AbortController() }
+    saving = current
+    const slow = setTimeout(() => {
+      current.isSlow = true
+      announce(say('savingSlow'))
+      onChange()
+    }, SLOW_MS)
     notice = undefined
     onChange()
     const sentTexts = new Map<Field, string>()
@@ -555,9 +586,15 @@ export function createSession(
       await write(dirty, sentTexts)
       notice = { tone: 'good', text: say('saved') }
     } catch (error) {
-      notice = refusedNotice(failureOf(error), fields, sentTexts)
+      if (current.end.signal.aborted) {
+        notice = { tone: 'bad', text: say('savingStopped') }
+        load()
+      } else {
+        notice = refusedNotice(failureOf(error), fields, sentTexts)
+      }
     }
-    isSaving = false
+    clearTimeout(slow)
+    saving = undefined
     announce(notice.text)
     closing.refresh()
     journal.refresh()
@@ -573,7 +610,10 @@ export function createSession(
       dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])])
     )
     try {
-      const answer = await client.editions.update(id, body, { ifMatch: etag })
+      const answer = await client.editions.update(id, body, {
+        ifMatch: etag,
+        signal: saving!.end.signal
+      })
       edition = answer.edition as Edition
       etag = answer.etag
     } catch (error) {
@@ -776,8 +816,14 @@ export function createSession(
       return drafts.all
     },
     get isSaving() {
-      return isSaving
+      return saving !== undefined
     },
+    /** Whether the service takes long to answer a save. */
+    get isSlow() {
+      return saving?.isSlow === true
+    },
+    /** Waits for the answer to a save no longer. Nobody knows then whether it was saved. */
+    stopSaving: (): void => saving?.end.abort(),
     get notice() {
       return notice
     },
@@ -812,6 +858,7 @@ export function createSession(
     undo,
     redo,
     petitions,
+    proposals,
     handOver,
     presence,
     /**
@@ -827,6 +874,7 @@ export function createSession(
       isClosed = true
       stop()
       petitions.end()
+      proposals.end()
       presence.end()
       clearTimeout(retry)
       clearTimeout(unheard)

@@ -8,6 +8,7 @@ import { editorDoor, isFormatted, type DoorDeps } from './editor-door.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
+import type { ProposalsDoor } from './proposals-door.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { at, beginning, directionOf, nameOf, since } from './words.ts'
@@ -17,6 +18,7 @@ export interface FieldActs extends PreviewActs, PetitionActs, Pick<DoorDeps, 'un
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
   restoreOffer: (field: Field) => void
+  proposals: Pick<ProposalsDoor, 'begin' | 'view'>
 }
 
 /** A field with its label, its control and all that there is to say of it. */
@@ -122,14 +124,14 @@ export function notes(field: Field, acts?: FieldActs): View {
     ${
       holder
         ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span>
-          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
+          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button>${acts && kind !== 'order' ? html`<button type="button" class="small plain" @click=${() => acts.proposals.begin(field)}>${say('propose')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</p>`
         : isHeld
           ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${!isDirty ? nothing : html` <small>${keptAt === undefined ? say('inThisWindow') : say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>`
           : isDirty && trouble === undefined && place !== 'lock' && place !== 'disk'
             ? html`<p class="note"><small>${say('inThisWindow')}</small></p>`
             : nothing
     }
-    ${acts ? petitionsView(field, acts) : nothing}
+    ${acts ? html`${petitionsView(field, acts)}${acts.proposals.view(field)}` : nothing}
     ${
       offer !== undefined && !holder
         ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quote(offer)}</bdi>` })}</span>

@@ -27,6 +27,6 @@ export function journalDoorView(door: JournalDoor, context: JournalContext): Vie
     if (event.key === 'Escape') close()
   }}>
     <h2 id="journal" tabindex="-1">${icon('clock')}${say('history')}</h2>
-    ${isMissing ? notice('bad', say('historyNotLoaded')) : panel ? panel.view(context, close) : html`<p class="quiet">${say('lookingAtHistory')}</p>`}
+    ${isMissing ? notice('bad', say('partNotLoaded')) : panel ? panel.view(context, close) : html`<p class="quiet">${say('lookingAtHistory')}</p>`}
   </section>`
 }

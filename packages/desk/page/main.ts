@@ -314,6 +314,7 @@ async function open(isFirst = false): Promise<void> {
           labelsOf,
           looksOf,
           loadJournal: () => import('./journal-view.ts'),
+          loadProposals: () => import('./proposals-view.ts'),
           onChange: refresh,
           onNews: pace.plan,
           announce,

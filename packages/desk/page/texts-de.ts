@@ -55,6 +55,7 @@ export const de: Texts = {
   quoted: '„{text}“',
   isEditing: '{name} bearbeitet dieses Feld {since}',
   takeOver: 'Übernehmen',
+  propose: 'Text vorschlagen',
   askForIt: 'Darum bitten',
   askedAt: 'gebeten um {time}',
   withdraw: 'Zurückziehen',
@@ -223,8 +224,8 @@ export const de: Texts = {
   duplicate: 'Duplizieren',
   history: 'Verlauf',
   lookingAtHistory: 'Sehe nach, was gespeichert wurde',
-  historyNotLoaded:
-    'Der Verlauf lässt sich nicht laden. Speichern Sie, was Sie getippt haben, und laden Sie dann diese Seite neu.',
+  partNotLoaded:
+    'Dieser Teil der Seite kann nicht geladen werden. Speichern Sie, was Sie geschrieben haben, und laden Sie die Seite neu.',
   cmsAwayEdition:
     'Das CMS antwortet nicht. Das ist die Ausgabe von vor {duration}. Sperren gelten weiter und sichern Ihren Text; das Speichern muss warten.',
   edition: 'Ausgabe',
@@ -241,6 +242,10 @@ export const de: Texts = {
   redoKeys: 'Wiederholen (Strg+Umschalt+Z)',
   discardAll: 'Alles verwerfen',
   saving: 'Speichert',
+  savingSlow: 'Das Speichern ist noch nicht beantwortet.',
+  stopSaving: 'Nicht länger warten',
+  savingStopped:
+    'Auf das Speichern wird nicht mehr gewartet. Vielleicht ist gespeichert: Sehen Sie nach, was jetzt hier steht, und speichern Sie dann noch einmal.',
   saveChanges: 'Änderungen speichern',
   atWork: 'Bei der Arbeit',
   lockBoard: 'Sperren',

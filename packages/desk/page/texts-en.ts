@@ -56,6 +56,7 @@ export const en = {
   quoted: '“{text}”',
   isEditing: '{name} is editing this {since}',
   takeOver: 'Take over',
+  propose: 'Propose a text',
   askForIt: 'Ask for it',
   askedAt: 'asked {time}',
   withdraw: 'Withdraw',
@@ -215,8 +216,8 @@ export const en = {
   duplicate: 'Duplicate',
   history: 'History',
   lookingAtHistory: 'Looking at what was saved',
-  historyNotLoaded:
-    'The history cannot be loaded. Save what you have typed, then load this page again.',
+  partNotLoaded:
+    'This part of the page cannot be loaded. Save what you have typed, then load the page again.',
   cmsAwayEdition:
     'The CMS does not answer. This is the edition as it was {duration} ago. Locks work on and your text is kept in them; saving has to wait.',
   edition: 'Edition',
@@ -233,6 +234,10 @@ export const en = {
   redoKeys: 'Redo (Ctrl+Shift+Z)',
   discardAll: 'Discard all',
   saving: 'Saving',
+  savingSlow: 'The save has no answer yet.',
+  stopSaving: 'Stop waiting',
+  savingStopped:
+    'Nobody waits for the save any more. It may have been saved: look at what is here now, then save again.',
   saveChanges: 'Save changes',
   atWork: 'At work',
   lockBoard: 'Lock board',

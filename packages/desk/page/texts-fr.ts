@@ -55,6 +55,7 @@ export const fr: Texts = {
   quoted: '« {text} »',
   isEditing: '{name} modifie ce champ {since}',
   takeOver: 'Reprendre',
+  propose: 'Proposer un texte',
   askForIt: 'Demander',
   askedAt: 'demandé à {time}',
   withdraw: 'Retirer la demande',
@@ -219,8 +220,8 @@ export const fr: Texts = {
   duplicate: 'Dupliquer',
   history: 'Historique',
   lookingAtHistory: 'Recherche de ce qui a été enregistré',
-  historyNotLoaded:
-    'L’historique ne peut pas être chargé. Enregistrez ce que vous avez saisi, puis rechargez cette page.',
+  partNotLoaded:
+    'Cette partie de la page ne peut pas être chargée. Enregistrez ce que vous avez écrit, puis rechargez la page.',
   cmsAwayEdition:
     'Le CMS ne répond pas. Voici l’édition telle qu’elle était il y a {duration}. Les verrous restent actifs et gardent votre texte ; l’enregistrement doit attendre.',
   edition: 'Édition',
@@ -237,6 +238,10 @@ export const fr: Texts = {
   redoKeys: 'Rétablir (Ctrl+Maj+Z)',
   discardAll: 'Tout supprimer',
   saving: 'Enregistrement',
+  savingSlow: 'L’enregistrement n’a pas encore de réponse.',
+  stopSaving: 'Ne plus attendre',
+  savingStopped:
+    'On n’attend plus l’enregistrement. Il a peut-être eu lieu : regardez ce qui est ici maintenant, puis enregistrez à nouveau.',
   saveChanges: 'Enregistrer',
   atWork: 'Au travail',
   lockBoard: 'Verrous',

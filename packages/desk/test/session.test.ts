@@ -19,6 +19,7 @@ import {
   type OrderOperation,
   type Saved
 } from '../../client/src/client.ts'
+import { unlessAborted } from '../../client/src/abort.ts'
 import { diskOf, storeOf, type FakeDisk } from './fixtures.ts'
 import { contentModel } from '../../../lib/editions/model.ts'
 
@@ -132,9 +133,10 @@ function open(
   const client = {
     editions: {
       read: () => answer(service.reads.shift()),
-      update(_: string, body: Record<string, Item[]>, { ifMatch }: { ifMatch?: string }) {
+      update(_: string, body: Record<string, Item[]>, { ifMatch, signal }: { ifMatch?: string; signal: AbortSignal }) {
         service.sent.push({ ...body, ifMatch })
-        return answer(service.writes.shift() ?? { ...present.edition, ...body })
+        const written = answer(service.writes.shift() ?? { ...present.edition, ...body })
+        return unlessAborted(written, signal)
       },
       arrange(_: string, operations: OrderOperation[]) {
         service.arranged.push(operations)
@@ -216,6 +218,9 @@ function open(
           }
         }
       }),
+      loadProposals: async () => {
+        throw new Error('The service is away')
+      },
       onChange: () => {},
       onNews: () => {},
       announce: (text) => {
@@ -835,6 +840,28 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
   await saving
   t.strictSame(service.sent, [{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'once')
   t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
+})
+
+t.test('a save without an answer is said to be slow, and can be given up: then the edition is read again', async (t) => {
+  const { session, service, field, said, pass } = open(t)
+  await turn()
+  field().type('Mine')
+  await turn()
+  service.waits = true
+  const saving = session.save()
+  await pass(4999)
+  t.notOk(session.isSlow)
+  await pass(1)
+  t.ok(session.isSlow)
+  t.equal(said.at(-1), 'The save has no answer yet.')
+  service.waits = false
+  service.reads.push({ ...editionOf('Mine') })
+  session.stopSaving()
+  await saving
+  await turn()
+  t.match(session.notice, { tone: 'bad', text: /It may have been saved/ })
+  t.strictSame([session.isSaving, session.isSlow, session.title, field().isDirty], [false, false, 'Mine', false])
+  session.stopSaving()
 })
 
 t.test('all that was saved is so at once, and said to be, however long the locks take', async (t) => {
