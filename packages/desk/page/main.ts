@@ -17,8 +17,7 @@ import type { Labels } from './labels.ts'
 import { createList, type EditionList } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
-import { createMaker, type Maker } from './maker.ts'
-import { makerView } from './maker-view.ts'
+import type { MakerPanel } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { outlive } from './petitions.ts'
 import { createBackground } from './background.ts'
@@ -36,7 +35,7 @@ import type { Need } from './streams.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { language, say, sayWith, useLanguage } from './texts.ts'
-import { avatar, icon, type View } from './ui.ts'
+import { avatar, icon, notice, type View } from './ui.ts'
 import { createWindows, type Windows } from './windows.ts'
 import { nameOf, useZone } from './words.ts'
 
@@ -71,7 +70,11 @@ const press = createPress(() => {
 let client: Client
 let list: EditionList | undefined
 let session: Session | undefined
-let maker: Maker | undefined
+let maker: MakerPanel | undefined
+/** Whether the script for making an edition could not be loaded. */
+let isMissing = false
+/** How often an address was opened. */
+let openings = 0
 let unknown: Extract<Place, { view: 'unknown' }> | undefined
 let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
 const background = createBackground<Session>()
@@ -104,7 +107,7 @@ function refresh(): void {
 function titleNow(): string {
   if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
   if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
-  return say(maker ? 'newEdition' : 'editions')
+  return say(maker || isMissing ? 'newEdition' : 'editions')
 }
 
 /**
@@ -156,7 +159,10 @@ function content(): View {
     return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
   }
   if (unknown) return unknownView(unknown.id)
-  if (maker) return makerView(maker, { model: settings.model, types: names.types })
+  if (maker) return maker.view({ model: settings.model, types: names.types })
+  if (isMissing) {
+    return html`<h1 tabindex="-1">${say('newEdition')}</h1>${notice('bad', say('partNotLoaded'))}`
+  }
   return list ? listView(list, { model: settings.model, ...names, go }) : nothing
 }
 
@@ -262,10 +268,13 @@ function sessions(): Session[] {
 async function open(isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
-  const viewName = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
+  const opening = ++openings
+  const viewName = () =>
+    session?.id ?? (unknown ? location.hash : maker || isMissing ? 'new' : 'list')
   const before = viewName()
   maker?.leave()
   maker = undefined
+  isMissing = false
   unknown = place.view === 'unknown' ? place : undefined
   if (session && (place.view !== 'edition' || place.id !== session.id)) {
     session.presence.end()
@@ -287,7 +296,10 @@ async function open(isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker(
+    const part = await import('./maker-view.ts').catch(() => undefined)
+    if (opening !== openings) return
+    isMissing = part === undefined
+    maker = part?.openMaker(
       {
         editions: client.editions,
         model: settings.model,

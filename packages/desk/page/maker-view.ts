@@ -5,7 +5,7 @@ import { listAddress } from './address.ts'
 import { boxesView } from './boxes-view.ts'
 import { keptDraftsView } from './drafts-view.ts'
 import type { EditorDraft } from './draft-storage.ts'
-import type { FormInput, Maker } from './maker.ts'
+import { createMaker, type FormInput, type Maker, type MakerDeps } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
 import { wordsOfPlace } from './failures.ts'
 import { reasonOf } from './reasons.ts'
@@ -17,8 +17,24 @@ export interface MakerContext {
   types: Named[]
 }
 
+/** The making of an edition, with what it shows. */
+export type MakerPanel = ReturnType<typeof openMaker>
+
+/** @param from the id of the edition that is duplicated, or `latest` */
+export function openMaker(deps: MakerDeps, from?: string) {
+  const maker = createMaker(deps, from)
+  return {
+    /** Whether closing the page would lose a text. */
+    get isAtRisk() {
+      return maker.isAtRisk
+    },
+    leave: maker.leave,
+    view: (context: MakerContext) => makerView(maker, context)
+  }
+}
+
 /** The form of a new edition. */
-export function makerView(maker: Maker, { model, types }: MakerContext): TemplateResult {
+function makerView(maker: Maker, { model, types }: MakerContext): TemplateResult {
   const { bundles, bundle, before, inputs, isCopy, isReading, isMaking, failure, reason } = maker
   const articles = model.fields.articles.reduce(
     (sum, name) => sum + (before?.[name]?.length ?? 0),
