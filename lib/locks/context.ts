@@ -2,9 +2,10 @@ import type { AnswerMemory } from '../http/answer-memory.ts'
 import type { KeyedMutex } from '../keyed-mutex.ts'
 import type { Table } from '../table/table.ts'
 import { instanceOf, isSince, versionAt, type NextVersion } from '../table/version.ts'
+import type { Displacer } from './draft.ts'
 import type { createFeed } from './feed.ts'
 import { SETTLED_SECONDS, type Moment, type Versions, type Write } from './record.ts'
-import type { Entity, LockRequest } from './schemas.ts'
+import type { Entity, LockRequest, ProposalOutcome } from './schemas.ts'
 import type { SignQueue, StoredPetition, StoredProposal, StoredSign } from './signs.ts'
 import type { createUnsettled } from './unsettled.ts'
 import type { Time } from '../time.ts'
@@ -41,6 +42,8 @@ export interface LockContext {
   counts: LockCounts
   /** Notes takeovers, before they are answered. */
   takeoverNotes: TakeoverNotes | undefined
+  /** Notes proposals and what becomes of them, before that is answered. */
+  proposalNotes: ProposalNotes | undefined
 }
 
 /** What notes takeovers of locks that hold. */
@@ -55,6 +58,23 @@ export interface TakeoverNotes {
     entity: Entity,
     takeover: { fieldName: string; from: LockRequest['userData']; by: LockRequest['userData'] }
   ): Promise<void>
+}
+
+/** What notes proposals. */
+export interface ProposalNotes {
+  /** Whether those for entities of a type are noted. */
+  concerns(type: string): boolean
+  /** Notes that one was left, or what became of it; it does not throw. */
+  note(entity: Entity, event: ProposalEvent): Promise<void>
+}
+
+/** What somebody has done with a proposal. Nobody is known where a request names nobody. */
+export interface ProposalEvent {
+  kind: 'proposed' | ProposalOutcome
+  fieldName: string
+  by: Displacer
+  /** Whose proposal it was, where that is somebody else. */
+  from?: NonNullable<Displacer>
 }
 
 /** The store's time in whole Unix seconds. */

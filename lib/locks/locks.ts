@@ -8,7 +8,13 @@ import { createVersions, newInstance, type Bytes } from '../table/version.ts'
 import { acquire, type AcquireOptions } from './acquire.ts'
 import { lockChecks } from './checks.ts'
 import { tooFast } from './contention.ts'
-import { momentNow, secondsNow, type LockContext, type TakeoverNotes } from './context.ts'
+import {
+  momentNow,
+  secondsNow,
+  type LockContext,
+  type ProposalNotes,
+  type TakeoverNotes
+} from './context.ts'
 import { discardDrafts, listDrafts } from './drafts.ts'
 import type { FeedOptions } from './feed-context.ts'
 import { createFeed } from './feed.ts'
@@ -63,6 +69,8 @@ export interface LocksDeps {
   time?: Time
   /** Notes takeovers, before they are answered. */
   takeovers?: TakeoverNotes | undefined
+  /** Notes proposals and what becomes of them, before that is answered. */
+  proposals?: ProposalNotes | undefined
   /** Random bytes for versions. */
   bytes?: Bytes
 }
@@ -136,6 +144,7 @@ export function createLockContext({
   feed = {},
   time = systemTime,
   takeovers,
+  proposals,
   bytes = randomBytes
 }: LocksDeps): LockContext {
   const instance = newInstance(bytes)
@@ -162,7 +171,8 @@ export function createLockContext({
     lookers: newSignQueue(LOOKERS),
     proposals: newSignQueue(PROPOSALS),
     counts: newCounts(),
-    takeoverNotes: takeovers
+    takeoverNotes: takeovers,
+    proposalNotes: proposals
   }
   return context
 }

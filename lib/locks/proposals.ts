@@ -5,7 +5,7 @@ import { createDeadline, measured, type Measure } from '../table/bounds.ts'
 import { REMOVE_AT } from '../table/definition.ts'
 import { isNothing, isOfVersion } from '../table/expression.ts'
 import { ITEM_LIMIT, itemSize, keyOf, type Item, type Key } from '../table/item.ts'
-import { momentNow, secondsNow, type LockContext } from './context.ts'
+import { momentNow, secondsNow, type LockContext, type ProposalEvent } from './context.ts'
 import { keptUntil } from './drafts.ts'
 import {
   proposalId,
@@ -70,6 +70,11 @@ export async function propose(
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', texts.proposalTooLarge(size, ITEM_LIMIT))
   await context.table.claim(item, isNothing())
   await openProposal(context, entity, proposal)
+  await noteEvent(context, entity, {
+    kind: 'proposed',
+    fieldName: proposal.fieldName,
+    by: userData
+  })
   return proposal
 }
 
@@ -239,8 +244,24 @@ export async function settleProposal(
   } finally {
     context.feed.readAgain(entity)
   }
+  const fieldName = String(record['field'])
+  const author = record['userData'] as Proposal['userData']
+  await noteEvent(context, entity, {
+    kind: outcome,
+    fieldName,
+    by,
+    ...(!isOwn && { from: author })
+  })
   // What cannot be removed now is removed with the next one.
   await removeOldest(context, entity, record).catch(() => {})
+}
+
+async function noteEvent(
+  { proposalNotes }: LockContext,
+  entity: Entity,
+  event: ProposalEvent
+): Promise<void> {
+  if (proposalNotes?.concerns(entity.type)) await proposalNotes.note(entity, event)
 }
 
 /** Writes what became of a proposal, unless somebody else has done so. */

@@ -25,8 +25,11 @@ export function withGaps(
   ]
 }
 
+/** The kinds of entries that tell of no save. */
+const NOTES = new Set<Entry['kind']>(['takeover', 'proposed', 'taken', 'discarded', 'withdrawn'])
+
 export function isSave({ kind }: Entry): boolean {
-  return kind !== 'takeover'
+  return !NOTES.has(kind)
 }
 
 /** The changes to the edition since its newest entry. */

@@ -37,8 +37,11 @@ export interface History {
   ): Promise<UpdateResult>
 }
 
-/** How many takeovers in a row are looked past for the save before them, at the end of a page. */
-const TAKEOVERS_MAX = 10
+/**
+ * How many entries that tell of no save are looked past for the save before them, at the end of a
+ * page.
+ */
+const NOTES_MAX = 20
 
 /** The journal of editions, as an editor reads it and puts fields back from it. */
 export function createHistory(context: HistoryContext): History {
@@ -88,7 +91,7 @@ function keysOf(edition: EditionJson, model: ContentModel): string[] {
   return [...new Set([uuid, lockedAs(edition, model).id])]
 }
 
-/** The newest save that is older than a page, unless too many takeovers lie between. */
+/** The newest save that is older than a page, unless too much else lies between. */
 async function olderSave(
   { journal }: HistoryContext,
   uuid: string,
@@ -97,7 +100,7 @@ async function olderSave(
 ): Promise<Entry | undefined> {
   const readSave = entries.slice(limit).find(isSave)
   if (readSave) return readSave
-  const page = await journal.page(uuid, { limit: TAKEOVERS_MAX, before: entries.at(-1)!.id })
+  const page = await journal.page(uuid, { limit: NOTES_MAX, before: entries.at(-1)!.id })
   return page.find(isSave)
 }
 

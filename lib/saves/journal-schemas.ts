@@ -20,7 +20,19 @@ const JournalAuthor = Type.Object({
   name: Type.Union([Type.String(), Type.Null()])
 })
 
-const KINDS = ['create', 'update', 'order', 'close', 'restore', 'takeover', 'outside'] as const
+const KINDS = [
+  'create',
+  'update',
+  'order',
+  'close',
+  'restore',
+  'takeover',
+  'proposed',
+  'taken',
+  'discarded',
+  'withdrawn',
+  'outside'
+] as const
 const OUTCOMES = ['saved', 'refused', 'uncertain'] as const
 
 /** One save, as an editor reads it. */
@@ -33,7 +45,7 @@ export const JournalEntry = Type.Object(
       type: 'string',
       enum: [...KINDS],
       description:
-        '`outside`: a change that did not come through Quoin. With `fields`, Drupal has told it, without values'
+        '`proposed`, `taken`, `discarded` and `withdrawn`: a proposal for the field in `fields`, without its text. `outside`: a change that did not come through Quoin. With `fields`, Drupal has told it, without values'
     }),
     fields: Type.Unsafe<
       Record<
@@ -69,7 +81,10 @@ export const JournalEntry = Type.Object(
       description: 'The entity tag after the save, as the user who saved got it'
     }),
     from: Type.Optional(
-      Type.Object(JournalAuthor.properties, { description: 'With `takeover`: whose lock it was' })
+      Type.Object(JournalAuthor.properties, {
+        description:
+          'With `takeover`: whose lock it was. With `taken` and `discarded`: whose proposal it was'
+      })
     ),
     message: Type.Optional(
       Type.String({ description: 'With `outside`: what is known of the change, in a sentence' })

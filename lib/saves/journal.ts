@@ -45,6 +45,10 @@ const StoredEntry = Type.Object({
     Type.Literal('close'),
     Type.Literal('restore'),
     Type.Literal('takeover'),
+    Type.Literal('proposed'),
+    Type.Literal('taken'),
+    Type.Literal('discarded'),
+    Type.Literal('withdrawn'),
     Type.Literal('outside')
   ]),
   outcome: Type.Union([Type.Literal('saved'), Type.Literal('refused'), Type.Literal('uncertain')]),
@@ -52,7 +56,7 @@ const StoredEntry = Type.Object({
   after: Type.Optional(EditionState),
   /** How many saves before it have no entry, as far as the instance knows. */
   missed: Type.Optional(Type.Number()),
-  /** Of a takeover: whose lock it was. */
+  /** Of a takeover: whose lock it was. Of a proposal that was taken or discarded: whose it was. */
   from: Type.Optional(StoredAuthor),
   /** The fields, as `pack` makes them. */
   values: Type.String()
@@ -69,6 +73,15 @@ export interface Entry extends Omit<StoredEntry, 'values' | 'missed'>, Fields {
 export interface Takeover {
   fieldName: string
   from: Author
+  by: Author
+}
+
+/** A proposal for a field that somebody has left, taken, discarded or withdrawn. */
+export interface ProposalNote {
+  kind: 'proposed' | 'taken' | 'discarded' | 'withdrawn'
+  fieldName: string
+  /** Whose it was, where that is not who took or discarded it. */
+  from?: Author | undefined
   by: Author
 }
 
@@ -109,6 +122,7 @@ export interface JournalContext extends RecordContext {
 export interface Journal {
   record: Recorder
   takenOver(id: string, takeover: Takeover): Promise<void>
+  proposal(id: string, note: ProposalNote): Promise<void>
   outside(uuid: string, save: SaveOutside): Promise<void>
   page(id: string, options: PageOptions): Promise<Entry[]>
   find(id: string, entry: string): Promise<Entry | undefined>
@@ -153,6 +167,7 @@ export function createJournal({
   return {
     record: (save) => recordIntent(context, save),
     takenOver: (id, takeover) => recordTakeover(context, id, takeover),
+    proposal: (id, note) => recordNote(context, id, note),
     outside: (uuid, save) => recordOutside(context, uuid, save),
     page: (id, options) => readEntries(context, id, options),
     find: (id, entry) => findEntry(context, id, entry),
@@ -210,16 +225,30 @@ async function recordOutcome(
 /**
  * Notes that a lock on an edition was taken over. While the store is away a takeover has no entry.
  */
-export async function recordTakeover(
+export function recordTakeover(
   context: JournalContext,
   id: string,
-  { fieldName, from, by }: Takeover
+  takeover: Takeover
+): Promise<void> {
+  return recordNote(context, id, { kind: 'takeover', ...takeover })
+}
+
+/** Notes what somebody has done with a lock or a proposal: of which field, and whose it was. */
+async function recordNote(
+  context: JournalContext,
+  id: string,
+  {
+    kind,
+    fieldName,
+    from,
+    by
+  }: Omit<ProposalNote, 'kind'> & { kind: ProposalNote['kind'] | 'takeover' }
 ): Promise<void> {
   await write(context, async () => ({
     ...newItem(context, id),
-    kind: 'takeover',
+    kind,
     by: mapOf({ ...by }),
-    from: mapOf({ ...from }),
+    ...(from && { from: mapOf({ ...from }) }),
     outcome: 'saved',
     values: await pack({ fields: { [fieldName]: {} } })
   }))

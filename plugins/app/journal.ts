@@ -10,7 +10,7 @@ import type { Store } from '../../lib/table/client.ts'
 import type { AnswerMemory } from '../../lib/http/answer-memory.ts'
 import type { History } from '../../lib/saves/history.ts'
 import { createJournal, type Journal } from '../../lib/saves/journal.ts'
-import type { TakeoverNotes } from '../../lib/locks/context.ts'
+import type { ProposalNotes, TakeoverNotes } from '../../lib/locks/context.ts'
 import { openQuestions } from './questions.ts'
 
 declare module 'fastify' {
@@ -58,6 +58,20 @@ export function takeoversIn(journal: Journal, { contentModel: model }: Config): 
     concerns: (type) => type === lockType(model.entityType, model),
     note: ({ id }, { fieldName, from, by }) =>
       journal.takenOver(lockNameOf(id, model).id, { fieldName, from: userOf(from), by: userOf(by) })
+  }
+}
+
+/** The same of proposals. */
+export function proposalEventsIn(journal: Journal, { contentModel: model }: Config): ProposalNotes {
+  return {
+    concerns: (type) => type === lockType(model.entityType, model),
+    note: ({ id }, { kind, fieldName, from, by }) =>
+      journal.proposal(lockNameOf(id, model).id, {
+        kind,
+        fieldName,
+        by: userOf(by),
+        ...(from && { from: userOf(from) })
+      })
   }
 }
 

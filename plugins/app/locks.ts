@@ -7,7 +7,7 @@ import type { AnswerMemory } from '../../lib/http/answer-memory.ts'
 import type { Journal } from '../../lib/saves/journal.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { LockNotice } from '../../lib/locks/notice.ts'
-import { takeoversIn } from './journal.ts'
+import { proposalEventsIn, takeoversIn } from './journal.ts'
 import { skewOf } from './store.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
@@ -26,7 +26,7 @@ declare module 'fastify' {
  * `store`, readings, the end of event streams.
  * @param memory what there is for the large lists of all callers
  * @param bus tells other instances of writes
- * @param journal has an entry of each takeover of an edition's lock
+ * @param journal has an entry of each takeover of an edition's lock, and of each proposal for it
  */
 export function openLocks(
   fastify: FastifyInstance,
@@ -56,7 +56,8 @@ export function openLocks(
     ...config.locks,
     feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
     time: clock.time,
-    takeovers: journal && takeoversIn(journal, config)
+    takeovers: journal && takeoversIn(journal, config),
+    proposals: journal && proposalEventsIn(journal, config)
   })
   bus?.onChange(locks.feed.catchUp)
   fastify.readings.set('quoin_lock_outcomes_total', {

@@ -515,6 +515,73 @@ t.test('who takes over a field of an edition is in its journal', async (t) => {
   }
 })
 
+t.test('who proposes a text for an edition is in its journal, and what became of it, without the text', async (t) => {
+  const { app, save, read, restore, client } = await openDesk(t)
+  const url = (type: string) => `/api/cloud/data-state/${type}/${id}/proposals`
+  const propose = async (type: string, userData: object) => {
+    const payload = { fieldName: 'title', userData, payload: 'SECRET', base: 'v' }
+    const reply = await app.inject({ method: 'POST', url: url(type), payload })
+    t.equal(reply.statusCode, 201)
+    return reply.json().data.id as string
+  }
+  const settle = async (type: string, proposal: string, query: string) =>
+    t.equal((await app.inject({ method: 'DELETE', url: `${url(type)}/${proposal}${query}` })).statusCode, 200)
+  const planner = { uid: 'agent:planner:7', name: 'Planner' }
+  const author = { uid: planner.uid, name: 'Planner' }
+  await save(title('Before them'))
+  for (const type of ['publisher_container', 'node']) {
+    await settle(type, await propose(type, planner), '?taken=1&uid=8&name=Ben')
+    await settle(type, await propose(type, planner), '')
+    await settle(type, await propose(type, { uid: '7' }), '?uid=7')
+  }
+  const { data } = await read()
+  const fields = { title: {} }
+  const entry = (kind: string, by: object, from?: object) => ({ kind, by, fields, outcome: 'saved', etag: null, ...(from && { from }) })
+  t.strictSame(
+    data.slice(0, -1).map(({ id: _id, at: _at, ...rest }: Record<string, unknown>) => rest),
+    [
+      entry('withdrawn', { uid: '7', name: null }),
+      entry('proposed', { uid: '7', name: null }),
+      entry('discarded', { uid: null, name: null }, author),
+      entry('proposed', author),
+      entry('taken', { uid: '8', name: 'Ben' }, author),
+      entry('proposed', author)
+    ],
+    'an article is in no edition as far as locks know'
+  )
+  t.match(await restore({ entry: data[0].id, fields: ['title'], side: 'after' }), { status: 404 }, 'there is nothing to put back')
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: 'DataState' }))
+  const entries = Items.filter(({ env_entityType_entityId: key }) => String(key).includes('#journal-'))
+  t.notOk(JSON.stringify(entries).includes('SECRET'))
+})
+
+t.test('what an agent hands over to a person is in the journal as a takeover and as a proposal', async (t) => {
+  const { app, read } = await openDesk(t)
+  const url = `/api/cloud/data-state/publisher_container/${id}`
+  const userData = { uid: 'agent:planner:7', name: 'Planner' }
+  await app.inject({ method: 'POST', url, headers: { 'if-none-match': '*' }, payload: { fieldName: 'title', userData, payload: 'typed' } })
+  await app.inject({ method: 'POST', url: `${url}/requests`, payload: { fieldName: 'title', userData: { uid: '8', name: 'Ben' } } })
+  t.match((await read()).data, [
+    { kind: 'proposed', by: userData },
+    { kind: 'takeover', by: { uid: '8', name: 'Ben' }, from: userData }
+  ])
+})
+
+t.test('a gap is told of the save before it, though proposals lie between', async (t) => {
+  const { app, save, read, saveOutside, clock } = await openDesk(t)
+  await save(title('First'))
+  for (const uid of ['7', '8']) {
+    const payload = { fieldName: 'title', userData: { uid }, payload: 'x' }
+    await app.inject({ method: 'POST', url: `/api/cloud/data-state/publisher_container/${id}/proposals`, payload })
+  }
+  clock.now += 5000
+  await saveOutside({ title: 'Outside' })
+  await save(title('Second'))
+  const all = (await read()).data
+  t.strictSame(kindsOf({ data: all }), ['update saved', 'outside saved', 'proposed saved', 'proposed saved', 'update saved'])
+  t.strictSame((await read('?limit=1')).data, all.slice(0, 2))
+})
+
 t.test('a lock of another program is taken over from whoever it names, if anybody', async (t) => {
   const { app, client, read } = await openDesk(t)
   for (const [fieldName, userData] of [
@@ -560,7 +627,7 @@ t.test('saves go on without their entries while the table is away, and the next 
   const flaky = {
     send: (command: never) => (isAway ? Promise.reject(new Error('away')) : client.send(command))
   } as unknown as DynamoDBDocumentClient
-  const { record, takenOver } = journalOf(flaky, {
+  const { record, takenOver, proposal } = journalOf(flaky, {
     warn: ({ message }) => warnings.push(message),
     time: { monotonic: () => clock.now, wait: async () => {} }
   })
@@ -586,6 +653,7 @@ t.test('saves go on without their entries while the table is away, and the next 
     await record(saveOf(fields('Third')))
   )({ outcome: 'uncertain' })
   await takenOver(id.toString(), { fieldName: 'title', from: {}, by: {} })
+  await proposal(id.toString(), { kind: 'proposed', fieldName: 'title', by: {} })
   t.equal(warnings.length, 1, 'it is left alone for a while')
   isAway = false
   await (

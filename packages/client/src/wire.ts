@@ -66,14 +66,25 @@ export interface JournalEntry {
   at: string
   by: { uid: string | null; name: string | null }
   /** `outside`: the edition was changed, but not by a save that has an entry. */
-  kind: 'create' | 'update' | 'order' | 'close' | 'restore' | 'takeover' | 'outside'
+  kind:
+    | 'create'
+    | 'update'
+    | 'order'
+    | 'close'
+    | 'restore'
+    | 'takeover'
+    | 'proposed'
+    | 'taken'
+    | 'discarded'
+    | 'withdrawn'
+    | 'outside'
   /** The values of the fields that changed, as far as they are known and not too large. */
   fields: Record<string, { before?: Item[]; after?: Item[]; leftOut?: Array<'before' | 'after'> }>
   moreFields?: number
   /** `uncertain`: it is under way, or nobody can tell. */
   outcome: 'saved' | 'refused' | 'uncertain'
   etag: string | null
-  /** Of a takeover: whose lock it was. */
+  /** Of a takeover: whose lock it was. Of a proposal that was taken or discarded: whose it was. */
   from?: { uid: string | null; name: string | null }
   message?: string
   between?: string[]

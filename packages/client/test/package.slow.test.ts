@@ -186,7 +186,7 @@ declare function store (text: string): Promise<void>
 
 t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
-  t.equal(blocks.length, 12)
+  t.equal(blocks.length, 14)
   const modules = blocks.map((code, index) => (index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`))
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
   t.strictSame(
@@ -196,7 +196,7 @@ t.test('the recipes in docs/client.md fit the client', async (t) => {
       noImplicitReturns: false,
       noPropertyAccessFromIndexSignature: false
     }),
-    ["module-12.ts: Type 'number' is not assignable to type 'string'."],
+    ["module-14.ts: Type 'number' is not assignable to type 'string'."],
     'only what was made wrong on purpose is found'
   )
 })

@@ -64,7 +64,7 @@ function headingOf(id: string): HTMLElement | null {
 
 function entryView(journal: Journal, context: JournalContext, entry: JournalEntry): TemplateResult {
   const { id, kind, fields, outcome, moreFields } = entry
-  const hasValues = kind !== 'takeover' && kind !== 'outside'
+  const hasValues = !isNote(kind) && kind !== 'outside'
   const names = hasValues ? Object.keys(fields) : []
   const list = () =>
     html`<ul>${repeat(
@@ -93,16 +93,23 @@ function isTold({ kind, by }: JournalEntry): boolean {
   return kind === 'outside' && by.uid !== null
 }
 
+const NOTES = ['takeover', 'proposed', 'taken', 'discarded', 'withdrawn'] as const
+
+/** Whether entries of a kind tell of a lock or of a proposal, and of no save. */
+function isNote(kind: JournalEntry['kind']): kind is (typeof NOTES)[number] {
+  return NOTES.some((note) => note === kind)
+}
+
 function kindOf({ labelOf, isPublishing }: JournalContext, entry: JournalEntry): string {
   const { kind, fields, from } = entry
   if (kind === 'close') return sayHere(isPublishing ? 'published' : 'closed')
   if (kind === 'outside') return sayHere(isTold(entry) ? 'inDrupal' : 'outside')
-  if (kind !== 'takeover') return sayHere(kind)
+  if (!isNote(kind)) return sayHere(kind)
   const name =
     from && (from.uid !== null || from.name)
       ? nameOf({ uid: from.uid ?? '', name: from.name ?? undefined })
       : sayHere('unknown')
-  return sayHere('takeover', { label: Object.keys(fields).map(labelOf).join(', '), name })
+  return sayHere(kind, { label: Object.keys(fields).map(labelOf).join(', '), name })
 }
 
 function wordsOfOutside({ labelOf }: JournalContext, entry: JournalEntry): string {
