@@ -1,9 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, EditionParams, UpdateHeaders } from '../lib/editions/schemas.ts'
-import { Failure } from '../lib/errors.ts'
-import type { History } from '../lib/saves/history.ts'
 import {
   JournalEntry,
   JournalPage,
@@ -14,6 +12,7 @@ import { asText, JSON_TYPE } from '../lib/json-text.ts'
 import { changerOf } from './author-of.ts'
 import { ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
+import { demandJournal } from './journal-access.ts'
 import { repeatable } from './repeatable.ts'
 
 /** Reads the journal of an edition, and restores values from it. */
@@ -46,8 +45,7 @@ const read: Handler<typeof readSchema> = async function (request) {
     query,
     caller
   } = request
-  const history = historyOf(this)
-  await demandEdit(this, request, id)
+  const history = await demandJournal(this, request, id)
   const { entries, next } = await history.read(id, caller, query)
   return { data: entries, meta: { next } }
 }
@@ -87,8 +85,7 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
     caller
   } = request
   const changer = changerOf(request)
-  const history = historyOf(this)
-  await demandEdit(this, request, id)
+  const history = await demandJournal(this, request, id)
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) =>
       history.restore(id, body, caller, {
@@ -100,23 +97,4 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
-}
-
-/** @throws {Failure} as `Access.demand` */
-async function demandEdit(
-  { boards, journalAccess }: FastifyInstance,
-  request: Pick<FastifyRequest, 'demand' | 'caller'>,
-  id: string
-): Promise<void> {
-  const edition = boards.edition(id)
-  await request.demand('edit', edition)
-  await journalAccess?.demand('edit', edition, {
-    user: { uid: '', admin: false },
-    caller: request.caller
-  })
-}
-
-function historyOf({ history }: FastifyInstance): History {
-  if (!history) throw new Failure('NOT_FOUND', 'There is no journal: JOURNAL_DAYS is 0')
-  return history
 }
