@@ -20,6 +20,8 @@ export interface Answered {
   aborted: true | undefined
   /** The code of the failure that it was answered with. */
   code: string | undefined
+  /** The tool that an agent has called by it. */
+  tool: string | undefined
   /** The caller, where the service knows. */
   uid: string | undefined
   /** Milliseconds from the request's header to the end of the answer. */
@@ -59,6 +61,8 @@ declare module 'fastify' {
      * milliseconds of all: each adds its end less its beginning.
      */
     upstream: { calls: number; open: number; ms: number }
+    /** The tool that an agent calls by it; packages/mcp sets it. */
+    tool: string | undefined
   }
 }
 
@@ -73,6 +77,7 @@ async function observers(fastify: FastifyInstance) {
   fastify.decorate('observers', observers)
   fastify.decorate('newestReplies', newestReplies)
   fastify.decorateRequest('upstream')
+  fastify.decorateRequest('tool')
 
   fastify.decorate('watch', function (request, reply) {
     const startedAt = performance.now()
@@ -150,6 +155,7 @@ function answerOf(
     url,
     upstream,
     failed,
+    tool,
     identity
   } = request
   return {
@@ -161,6 +167,7 @@ function answerOf(
     status: raw.headersSent ? statusCode : undefined,
     aborted: isAborted || undefined,
     code: failed,
+    tool,
     uid: identity?.uid,
     ms: rounded(ms),
     upstreamMs: rounded(upstream.ms + upstream.open * performance.now()),

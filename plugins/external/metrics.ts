@@ -12,11 +12,17 @@ export interface Metric {
   type: 'gauge' | 'counter'
   help: string
   /**
-   * The name of the label, where `read` gives one value for each of its values. These have to be
-   * few, and known beforehand.
+   * The name of the label, where `read` gives one value for each of its values; or of several,
+   * where it gives samples. Their values have to be few, and known beforehand.
    */
-  label?: string
-  read: () => number | Readonly<Record<string, number>>
+  label?: string | string[]
+  read: () => number | Readonly<Record<string, number>> | MetricSample[]
+}
+
+/** One value of a metric with several labels. */
+export interface MetricSample {
+  labels: Record<string, string>
+  value: number
 }
 
 /**
@@ -100,17 +106,12 @@ async function metrics(fastify: FastifyInstance, { config: { metrics } }: { conf
         new Metric({
           name,
           help,
-          labelNames: label === undefined ? [] : [label],
+          labelNames: label === undefined ? [] : [label].flat(),
           registers: [],
           collect() {
-            const values = read()
+            const samples = samplesOf(read(), label as string)
             this.reset()
-            if (typeof values === 'number') this.inc(values)
-            else {
-              for (const [value, amount] of Object.entries(values)) {
-                this.inc({ [label!]: value }, amount)
-              }
-            }
+            for (const { labels, value } of samples) this.inc(labels, value)
           }
         })
       )
@@ -126,6 +127,13 @@ async function metrics(fastify: FastifyInstance, { config: { metrics } }: { conf
     server.server.closeAllConnections()
     await closed
   })
+}
+
+/** @param label the name of the label, where each value has one */
+function samplesOf(values: ReturnType<Metric['read']>, label: string): MetricSample[] {
+  if (typeof values === 'number') return [{ labels: {}, value: values }]
+  if (Array.isArray(values)) return values
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
 }
 
 export default fp(metrics, { name: 'metrics', dependencies: ['observers'], fastify: '5.x' })

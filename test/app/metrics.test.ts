@@ -196,8 +196,14 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   const names = [...text.matchAll(/^# TYPE (\S+) /gm)]
     .map(([, name]) => name!)
     .filter((name) => !/^(?:process|nodejs)_|^quoin_test_/.test(name))
-  // Without EVENTS_BUS_URL these are not shown.
-  names.push('quoin_bus_messages_total', 'quoin_bus_round_trip_seconds', 'quoin_bus_silent_instances', 'quoin_bus_up')
+  // Without EVENTS_BUS_URL and MCP=on these are not shown.
+  names.push(
+    'quoin_mcp_calls_total',
+    'quoin_bus_messages_total',
+    'quoin_bus_round_trip_seconds',
+    'quoin_bus_silent_instances',
+    'quoin_bus_up'
+  )
   t.strictSame(
     [...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(),
     names.sort(),
