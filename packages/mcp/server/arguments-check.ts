@@ -1,36 +1,60 @@
-import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/server'
+import type { jsonSchemaValidator } from '@modelcontextprotocol/server'
 import type { TObject } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { Value, type ValueError } from '@sinclair/typebox/value'
+import { shortened } from './answer-size.ts'
+import { ToolRefusal } from './refusals.ts'
 
-/** Checks the arguments of a tool, and says of each that is wrong what it is and what is taken. */
-export const argumentsCheck: jsonSchemaValidator = {
-  getValidator<T>(schema: JsonSchemaType) {
-    const input = schema as unknown as TObject
-    return (args: unknown) => {
-      if (Value.Check(input, args)) {
-        return { valid: true as const, data: args as T, errorMessage: undefined }
-      }
-      return { valid: false as const, data: undefined, errorMessage: problemsOf(input, args) }
-    }
-  }
+/** Lets all arguments pass: `checkArguments` refuses those that are wrong, in Quoin's form. */
+export const uncheckedArguments: jsonSchemaValidator = {
+  getValidator: () => (args: any) => ({ valid: true, data: args, errorMessage: undefined })
 }
 
-/** At most this many are told. */
+/** What is wrong with one argument. All of it are values: a name that is not known is the caller's. */
+interface Problem {
+  /** Where: `operations/0/op`. */
+  argument: string
+  problem: string
+  /** What is allowed: the members that there are, or the values. */
+  allowed?: unknown[]
+}
+
+/** At most so many problems are told. */
 const PROBLEMS_MAX = 5
 
-function problemsOf(input: TObject, args: unknown): string {
-  const members = Object.keys(input.properties).join(', ')
-  return [...Value.Errors(input, args)]
-    .slice(0, PROBLEMS_MAX)
-    .map(({ path, message }) =>
-      message === 'Unexpected property'
-        ? `${nameOf(path)} is unknown: there are ${members}`
-        : `${nameOf(path)}: ${message}`
-    )
-    .join('; ')
+const WRONG = {
+  message:
+    'The arguments are not as they should be: problems says which, and what is allowed. Nothing was done.',
+  next: 'Correct them and call again.'
 }
 
-/** The name of an argument, as JSON since it is the caller's. */
-function nameOf(path: string): string {
-  return path === '' ? 'arguments' : JSON.stringify(path.slice(1))
+/**
+ * Checks the arguments of a tool.
+ * @throws {ToolRefusal} BAD_REQUEST with `problems`: of each what it is, and what is allowed
+ */
+export function checkArguments(input: TObject, args: unknown): void {
+  if (Value.Check(input, args)) return
+  const problems = new Map<string, Problem>()
+  for (const error of Value.Errors(input, args)) {
+    if (problems.size >= PROBLEMS_MAX) break
+    // The first error of an argument says most: the others follow from it.
+    if (!problems.has(error.path)) problems.set(error.path, problemOf(error))
+  }
+  throw wrongArguments([...problems.values()])
+}
+
+/** A refusal of arguments that are wrong in a way that their schema cannot say. */
+export function wrongArguments(problems: Problem[]): ToolRefusal {
+  return new ToolRefusal('BAD_REQUEST', WRONG, { details: { problems } })
+}
+
+function problemOf({ path, message, schema, value }: ValueError): Problem {
+  const argument = shortened(path.slice(1)) || 'arguments'
+  if (message === 'Unexpected property') {
+    return { argument, problem: 'unknown', allowed: Object.keys(schema['properties'] as object) }
+  }
+  if (value === undefined) return { argument, problem: 'missing' }
+  const { enum: allowed } = schema as { enum?: unknown[] }
+  return allowed
+    ? { argument, problem: 'Expected another value', allowed }
+    : { argument, problem: message }
 }

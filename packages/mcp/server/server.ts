@@ -4,11 +4,14 @@ import {
   type CallToolResult,
   type JsonSchemaType
 } from '@modelcontextprotocol/server'
+import type { FastifyRequest } from 'fastify'
 import type { Config } from '../../../config/env.ts'
-import { Failure } from '../../../lib/errors.ts'
+import { Failure, texts } from '../../../lib/errors.ts'
 import { callingAgent } from './agent.ts'
-import { argumentsCheck } from './arguments-check.ts'
+import { checkArguments, uncheckedArguments } from './arguments-check.ts'
+import type { CountCall } from './call-counts.ts'
 import type { Exchange } from './mount.ts'
+import { ToolRefusal } from './refusals.ts'
 import { answered, refused } from './results.ts'
 import type { Tool, ToolCall, ToolServices } from './tool.ts'
 import { TOOLS } from './tools.ts'
@@ -25,7 +28,7 @@ const PREPARED = TOOLS.map((tool) => ({
     description: tool.description,
     inputSchema: fromJsonSchema<Record<string, unknown>>(
       tool.input as JsonSchemaType,
-      argumentsCheck
+      uncheckedArguments
     ),
     annotations: {
       readOnlyHint: tool.writes !== true,
@@ -35,11 +38,16 @@ const PREPARED = TOOLS.map((tool) => ({
   }
 }))
 
+export interface ServerOptions {
+  config: Config
+  services: ToolServices
+  count: CountCall
+}
+
 /** The server of one request: the SDK asks for one each time. */
 export function serverFor(
   { request, reply }: Exchange,
-  config: Config,
-  services: ToolServices
+  { config, services, count }: ServerOptions
 ): McpServer {
   const server = new McpServer(
     { name: 'quoin', version: QUOIN_VERSION },
@@ -48,33 +56,58 @@ export function serverFor(
   const call = { request, reply, services, config, model: config.contentModel }
   for (const { tool, config } of PREPARED) {
     server.registerTool(tool.name, config, async (args, { mcpReq: { signal } }) =>
-      callTool(tool, { ...call, signal }, args)
+      callTool(tool, { ...call, signal }, args, count)
     )
   }
   return server
 }
 
-/** Calls a tool. Whatever it throws becomes a result that the model can read, of Quoin's words alone. */
+/**
+ * Calls a tool: one line in the log, one count. Whatever it throws becomes a result that the model
+ * can read, of Quoin's words alone.
+ */
 async function callTool(
   tool: Tool,
   call: Omit<ToolCall, 'agent'>,
-  args: Record<string, unknown>
+  args: Record<string, unknown>,
+  count: CountCall
 ): Promise<CallToolResult> {
   const { request } = call
+  request.tool = tool.name
   try {
-    const agent = callingAgent(request)
-    if (tool.writes && !agent) throw nobody()
-    return answered(await tool.run({ ...call, agent }, args))
+    const result = answered(await run(tool, call, args))
+    count(tool.name, 'ok')
+    return result
   } catch (error) {
-    if (error instanceof Failure) return refused(error)
-    request.log.error({ err: error, tool: tool.name }, 'a tool failed')
-    return refused(new Failure('INTERNAL', 'Quoin could not do this: its log says why'))
+    const failure = failureOf(error, tool, request)
+    request.failed = failure.code
+    count(tool.name, failure.code)
+    return refused(failure)
   }
 }
 
-function nobody(): Failure {
-  return new Failure(
-    'FORBIDDEN',
-    'Nothing tells which agent this is and for whom it works, so it may only read: see docs/agents.md'
-  )
+async function run(
+  tool: Tool,
+  call: Omit<ToolCall, 'agent'>,
+  args: Record<string, unknown>
+): Promise<object> {
+  const agent = callingAgent(call.request)
+  checkArguments(tool.input, args)
+  if (tool.writes && !agent) throw new ToolRefusal('FORBIDDEN', NOBODY)
+  return tool.run({ ...call, agent }, args)
+}
+
+/** A failure of the vocabulary. The log has the cause of each that is Quoin's or the CMS's. */
+function failureOf(error: unknown, { name: tool }: Tool, request: FastifyRequest): Failure {
+  const failure =
+    error instanceof Failure ? error : new Failure('INTERNAL', texts.internal, { cause: error })
+  if (failure.statusCode >= 500 && !failure.isLogged) {
+    request.log.error({ err: failure, tool }, failure.message)
+  }
+  return failure
+}
+
+const NOBODY = {
+  message: 'Nothing tells which agent this is and for whom it works, so it may only read.',
+  next: 'Tell the person you work for: docs/agents.md says how a client names its agent.'
 }

@@ -1,16 +1,20 @@
 import { Type } from '@sinclair/typebox'
+import { entityAnswer } from '../entity-answer.ts'
 import { defineTool } from '../tool.ts'
-import { EditionId } from './arguments.ts'
+import { EditionId, Reading } from './arguments.ts'
 
 export const readEdition = defineTool({
   name: 'read_edition',
   title: 'Read an edition',
   description:
-    'Reads all fields of an edition, its tag and the locks on it. The tag names the state that you have read: tools that change the edition need it.',
+    'Reads the fields of an edition, its tag and the locks on it. The tag names the state that you have read: tools that change the edition need it. `more` has the arguments that read what did not fit: large fields, and running orders in pages, with titles. If the tag differs then, begin again.',
   scope: 'read',
-  input: Type.Object({ id: EditionId }, { additionalProperties: false }),
-  async run({ request, services }, { id }) {
-    const { json, etag } = await services.editions.read(id, request.caller)
-    return { tag: etag, edition: JSON.parse(json) }
+  input: Type.Object({ id: EditionId, ...Reading }, { additionalProperties: false }),
+  async run(call, { id, ...part }) {
+    const { request, services, model } = call
+    await request.demand('view', services.boards.edition(id))
+    const text = await services.editions.read(id, request.caller)
+    const { entityType, fields } = model
+    return entityAnswer(call, { text, entityType, model, orders: fields.articles }, part)
   }
 })
