@@ -32,7 +32,8 @@ const PREPARED = TOOLS.map((tool) => ({
     ),
     annotations: {
       readOnlyHint: tool.writes !== true,
-      destructiveHint: tool.replaces === true,
+      // It says something of tools alone that write.
+      ...(tool.writes && { destructiveHint: tool.replaces === true }),
       openWorldHint: false
     }
   }

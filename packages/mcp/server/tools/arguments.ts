@@ -1,5 +1,5 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
-import { EditionParams, OFFSET_MAX } from '../../../../lib/editions/schemas.ts'
+import { OFFSET_MAX } from '../../../../lib/editions/schemas.ts'
 
 /** The kind of `oneOf`: TypeBox has none that is an `enum` of JSON Schema. */
 const ONE_OF = 'OneOf'
@@ -8,27 +8,22 @@ TypeRegistry.Set<{ enum: string[] }>(ONE_OF, (schema, value) =>
 )
 
 /** One of these texts. */
-export function oneOf<Text extends string>(texts: Text[], options: { description?: string } = {}) {
-  return Type.Unsafe<Text>({ ...options, [Kind]: ONE_OF, type: 'string', enum: texts })
+export function oneOf<const Text extends string>(texts: readonly Text[]) {
+  return Type.Unsafe<Text>({ [Kind]: ONE_OF, type: 'string', enum: texts })
 }
 
-const pattern = EditionParams.properties.id.pattern!
+/** That of `EditionParams`, in fewer letters: the list of tools has to stay short. */
+const pattern = String.raw`^([1-9]\d{0,18}|[\da-fA-F]{8}(-[\da-fA-F]{4}){3}-[\da-fA-F]{12})$`
 
 export const EditionId = Type.String({
   pattern,
-  description: "The edition's integer id or its uuid"
-})
-
-export const ArticleId = Type.String({
-  pattern,
-  description: "The article's integer id or its uuid"
+  description: 'Integer id or uuid'
 })
 
 export const ListName = Type.Optional(
   Type.String({
-    minLength: 1,
     maxLength: 64,
-    description: 'A list of the content model, if there are several'
+    description: 'Where there are several'
   })
 )
 
@@ -45,15 +40,15 @@ export const Reading = {
   field: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 1024,
-      description: 'One field alone, or a place in it as `more` names it'
+
+      description: 'One field, or a place in it that `more` names'
     })
   ),
   from: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Where to read on, as `more` says'
+
+      description: 'As `more` says'
     })
   )
 }

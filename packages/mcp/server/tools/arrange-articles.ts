@@ -7,18 +7,18 @@ import { isUuid } from '../../../../lib/patterns.ts'
 import { foresee, readField, type EditionField } from '../edition-field.ts'
 import { defineTool, type WritingCall } from '../tool.ts'
 import { authorOf, countWrite, saveOnce, type DoneOnce } from '../writing.ts'
-import { EditionId } from './arguments.ts'
+import { EditionId, oneOf } from './arguments.ts'
 import { FieldName, Tag, Version } from './places.ts'
 
 const Article = Type.String({ minLength: 1, maxLength: 255 })
 
 const Operation = Type.Object(
   {
-    op: Type.Union([Type.Literal('insert'), Type.Literal('move'), Type.Literal('remove')]),
+    op: oneOf(['insert', 'move', 'remove']),
     article: Article,
     before: Type.Optional(Article),
     after: Type.Optional(Article),
-    at: Type.Optional(Type.Union([Type.Literal('start'), Type.Literal('end')])),
+    at: Type.Optional(oneOf(['start', 'end'])),
     occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 }))
   },
   { additionalProperties: false }
@@ -29,7 +29,7 @@ export const arrangeArticles = defineTool({
   scope: 'arrange',
   title: 'Insert, move and remove articles',
   description:
-    "Changes the running order of an edition: all operations or none, in their order. Articles are named by id or uuid; insert and move take one of before, after and at. Answers the new tag and of each operation 'done', or 'already' if the order was so. With a tag only while nobody has saved since you read, and called again it saves once. ORDER_CONFLICT: an article is not in the order, so read_edition.",
+    "Changes the running order of an edition: all operations or none. Articles are named by id or uuid; insert and move take one of before, after and at. Answers the new tag and of each operation 'done', or 'already' if the order was so. With a tag only while nobody has saved since, and once however often it is called.",
   input: Type.Object(
     {
       id: EditionId,
@@ -37,9 +37,7 @@ export const arrangeArticles = defineTool({
       field: Type.Optional({ ...FieldName, description: 'Where an edition has several orders' }),
       tag: Type.Optional(Tag),
       version: Type.Optional({ ...Version, description: 'Of your lock, if you hold the order' }),
-      check: Type.Optional(
-        Type.Boolean({ description: 'Only says what would come of it, writes nothing' })
-      )
+      check: Type.Optional(Type.Boolean({ description: 'Only foresee, write nothing' }))
     },
     { additionalProperties: false }
   ),

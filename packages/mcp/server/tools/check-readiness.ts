@@ -11,7 +11,7 @@ export const checkReadiness = defineTool({
   name: 'check_readiness',
   title: 'Check whether an edition is ready',
   description:
-    'Says what speaks against closing an edition: blockers first, then warnings. Looks at its fields, its articles, and the locks and kept texts of others. Closes nothing.',
+    'Says what speaks against closing an edition: its fields, its articles, locks and kept texts of others. Closes nothing.',
   scope: 'read',
   input: Type.Object(
     {

@@ -32,7 +32,7 @@ export const editField = defineTool({
   scope: 'edit',
   title: 'Change a field of an edition',
   description:
-    'Replaces the value of one field of an edition: locks it, saves, gives the lock back. Read the edition first. Answers the new tag. Articles cannot be saved: propose_text. FIELD_LOCKED: somebody works there, so propose_text or ask_for_field. PRECONDITION_FAILED: somebody has saved since, so read again. Called again with the same arguments it saves once.',
+    'Replaces the value of one field of an edition: locks it, saves, gives the lock back. Answers the new tag. Articles cannot be saved: propose_text. Called again with the same arguments it saves once.',
   input: Type.Object(
     {
       id: EditionId,
@@ -43,9 +43,7 @@ export const editField = defineTool({
       ),
       tag: Tag,
       version: Type.Optional({ ...Version, description: 'Of your lock, if you hold the field' }),
-      check: Type.Optional(
-        Type.Boolean({ description: 'Only says what would come of it, writes nothing' })
-      )
+      check: Type.Optional(Type.Boolean({ description: 'Only foresee, write nothing' }))
     },
     { additionalProperties: false }
   ),

@@ -1,15 +1,17 @@
 import { Type } from '@sinclair/typebox'
-import { Entity } from '../../../../lib/locks/schemas.ts'
 
 /** A field as locks name it. */
 export const FieldName = Type.String({ minLength: 1, maxLength: 255 })
 
-/** What a field is of: its type is looked up by `entityOf`. */
+/**
+ * What a field is of: its type is looked up by `entityOf`. The patterns are those of `Entity`, in
+ * fewer letters.
+ */
 export const EntityType = Type.String({
-  pattern: Entity.properties.type.pattern!,
-  description: "'edition', 'article', or the type that a lock names"
+  pattern: String.raw`^\w{1,64}$`,
+  description: "'edition', 'article', or as a lock names it"
 })
-export const EntityId = Type.String({ pattern: Entity.properties.id.pattern! })
+export const EntityId = Type.String({ pattern: String.raw`^[\w.:-]{1,128}$` })
 
 /** A field of an edition or of anything else that has locks. */
 export const PLACE = { type: EntityType, id: EntityId, field: FieldName }
@@ -18,11 +20,11 @@ export const PLACE = { type: EntityType, id: EntityId, field: FieldName }
 export const Version = Type.String({
   minLength: 1,
   maxLength: 100,
-  description: 'The version that you were answered last for this lock'
+  description: 'As answered last for this lock'
 })
 
 /** One strong entity tag: `*` and lists would match what nobody has read. */
 export const Tag = Type.String({
   pattern: '^"[!#-~]{1,200}"$',
-  description: 'The tag that read_edition answered'
+  description: 'From read_edition'
 })

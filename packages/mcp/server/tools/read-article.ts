@@ -3,7 +3,7 @@ import { lockType } from '../../../../lib/boards/entities.ts'
 import { entityAnswer } from '../entity-answer.ts'
 import { listNamed } from '../lists.ts'
 import { defineTool } from '../tool.ts'
-import { ArticleId, ListName, Reading } from './arguments.ts'
+import { EditionId, ListName, Reading } from './arguments.ts'
 
 export const readArticle = defineTool({
   name: 'read_article',
@@ -12,7 +12,7 @@ export const readArticle = defineTool({
     'Reads the fields of an article and the locks on it. Quoin saves editions only: lock an article, or leave a proposal for it. `more` has the arguments that read what did not fit.',
   scope: 'read',
   input: Type.Object(
-    { id: ArticleId, list: ListName, ...Reading },
+    { id: EditionId, list: ListName, ...Reading },
     { additionalProperties: false }
   ),
   async run(call, { id, list, ...part }) {

@@ -7,7 +7,7 @@ export const readEdition = defineTool({
   name: 'read_edition',
   title: 'Read an edition',
   description:
-    'Reads the fields of an edition, its tag and the locks on it. The tag names the state that you have read: tools that change the edition need it. `more` has the arguments that read what did not fit: large fields, and running orders in pages, with titles. If the tag differs then, begin again.',
+    'Reads the fields of an edition, the locks on it, and its tag, which tools that change it need. `more` has the arguments that read what did not fit: large fields, and running orders in pages, with titles. If the tag differs then, begin again.',
   scope: 'read',
   input: Type.Object({ id: EditionId, ...Reading }, { additionalProperties: false }),
   async run(call, { id, ...part }) {

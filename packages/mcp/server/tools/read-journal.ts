@@ -28,14 +28,12 @@ export const readJournal = defineTool({
   name: 'read_journal',
   title: 'Read the journal of an edition',
   description:
-    'Reads who saved an edition, when, and each changed field before and after, the newest first. Needs the right to edit the edition. `more` has the arguments of older entries; `more` of an entry those of values that did not fit.',
+    'Reads who saved an edition, when, and changed fields before and after, the newest first. Needs the right to edit it. `more` has the arguments for older entries, that of an entry for values that did not fit.',
   scope: 'read',
   input: Type.Object(
     {
       id: EditionId,
-      before: Type.Optional(
-        Type.String({ pattern, description: 'Only older entries than this one' })
-      ),
+      before: Type.Optional(Type.String({ pattern, description: 'Only older entries' })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: '20 without it' })),
       ...Reading
     },

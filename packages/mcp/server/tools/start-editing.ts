@@ -9,7 +9,7 @@ export const startEditing = defineTool({
   scope: 'edit',
   title: 'Lock a field',
   description:
-    'Locks a field that nobody has locked, for longer work; for one change of an edition edit_field is enough. Answers the version of your lock, which save_text, edit_field and stop_editing need, and when it ends unless you renew it by save_text. You hold three at most. A person who asks for the field gets it at once. FIELD_LOCKED: ask_for_field, or propose_text.',
+    'Locks a field that nobody has locked, for longer work; for one change edit_field is enough. Answers the version, which save_text, edit_field and stop_editing need, and when the lock ends unless save_text renews it. You hold three at most. A person who asks for the field gets it at once.',
   input: Type.Object(PLACE, { additionalProperties: false }),
   writes: true,
   async run(call, { type, id, field }) {
