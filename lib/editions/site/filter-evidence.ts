@@ -71,9 +71,7 @@ export async function gatherEvidence(
   const byFlag = flag.length === 0 ? undefined : await readPage(look, [['sort', sort]])
   const first = byFlag ?? (await readNeededPage(look, [['sort', 'id']]))
   const comparison = await compareSample(look, sampleOf(first.rows, look.view))
-  if (first.more && comparison.missed.size === 0) {
-    await findOthers(look, first, comparison.found)
-  }
+  if (first.more) await findOthers(look, first, comparison)
   return {
     ...comparison,
     isSorted: byFlag !== undefined,
@@ -109,8 +107,9 @@ async function compareSample(look: Look, sample: Resource[]): Promise<Comparison
   const { view } = look
   const ids = sample.map(({ id }) => id)
   const { rows } = await readNeededPage(look, [...uuidQuery(ids), ['sort', 'id']])
-  const isOdd = rows.some(({ id }) => !ids.includes(id))
-  const missedRows = sample.filter(({ id }) => isOdd || !rows.some((row) => row.id === id))
+  // An answer to another question proves nothing of any kind.
+  if (rows.some(({ id }) => !ids.includes(id))) return { found: new Set(), missed: new Set(KINDS) }
+  const missedRows = sample.filter(({ id }) => !rows.some((row) => row.id === id))
   // A row that does not show its kind may be of any.
   const missed = new Set(missedRows.flatMap((row) => kindOf(row, view) ?? KINDS))
   const found = sample.filter((row) => !missed.has(kindOf(row, view)!))
@@ -149,18 +148,24 @@ async function idsThatPass(look: Look, rows: Resource[], filter: Parameters): Pr
 
 /**
  * Adds the kinds of others' rows that a filter finds, where the first page may have had no room for
- * them.
+ * them. Filters that miss drafts may still find what is published.
  */
-async function findOthers(look: Look, first: ProbePage, found: Set<Kind>): Promise<void> {
+async function findOthers(
+  look: Look,
+  first: ProbePage,
+  { found, missed }: Comparison
+): Promise<void> {
   const mayHaveUnpublished = !first.rows.some((row) =>
     PUBLISHED_KINDS.includes(kindOf(row, look.view)!)
   )
-  if (!found.has('unpublished of others') && mayHaveUnpublished) {
+  if (!found.has('unpublished of others') && mayHaveUnpublished && missed.size === 0) {
     await findKind(look, 'unpublished of others', found)
   }
-  if (!found.has('unpublished of others') && !found.has('published of others')) {
-    await findKind(look, 'published of others', found)
-  }
+  const isPublishedKnown =
+    found.has('unpublished of others') ||
+    found.has('published of others') ||
+    PUBLISHED_KINDS.some((kind) => missed.has(kind))
+  if (!isPublishedKnown) await findKind(look, 'published of others', found)
 }
 
 /**
@@ -173,6 +178,8 @@ async function findKind(look: Look, kind: Kind, found: Set<Kind>): Promise<void>
   if (filter.length === 0) return
   for (const sort of ownerSorts(view)) {
     const page = await readPage(look, [...filter, ['sort', sort]])
+    const isEmpty = page !== undefined && page.rows.length === 0 && !page.more
+    if (isEmpty) return
     const ofKind = page?.rows.filter((row) => kindOf(row, view) === kind) ?? []
     if ((await provenKinds(look, ofKind.slice(0, SAMPLE))).has(kind)) {
       found.add(kind)
