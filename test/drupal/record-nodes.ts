@@ -228,14 +228,16 @@ try {
   for (const user of ['service', 'editor']) models.set(user, await recordModel(user))
   const model = models.get('editor')
   const beside = (language: string) => startNodesQuoin({ ...site, url: recorder.url }, model, nodesPrefixes[language])
-  for (const [language, users] of Object.entries(READERS)) {
-    for (const user of parts.includes('reads') ? users : []) {
+  // What is saved changes what is read.
+  for (const [language, users] of parts.includes('reads') ? Object.entries(READERS) : []) {
+    for (const user of users) {
       const service = await beside(language)
       await recordReads(service, language, user)
       await service.close()
       if (language === 'nl') await recordLists(() => beside(language), user)
     }
-    if (!parts.includes('saves')) continue
+  }
+  for (const language of parts.includes('saves') ? Object.keys(READERS) : []) {
     const service = await beside(language)
     await recordSaves(service, language)
     await service.close()
