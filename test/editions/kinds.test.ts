@@ -91,6 +91,26 @@ t.test('a draft is found, where the first ones are found by a translation that i
   }
 })
 
+t.test('a search by text reads only those pages of drafts whole that have some of what it looks for', async (t) => {
+  const named = (draft: Seed, title: string): Seed => ({ ...draft, fields: { ...draft.fields, title } })
+  const many = drafts(1, 120, COLLEAGUE).map((draft, index) => (index < 60 ? named(draft, `Early ${index}`) : draft))
+  const { list, call } = await newsroom(t, [...many, ...published(200, 5)])
+  await list('status=0')
+  const pages = async (query: string) => {
+    const { upstream } = await call('GET', `/api/collections/daily?${query}`, { as: 'editor' })
+    const ofDrafts = upstream.filter((line) => line.includes('sort=status,'))
+    return ofDrafts.map((line) => {
+      const offset = /offset]=(\d+)/.exec(line)![1]
+      return `${offset} ${line.includes('fields[publisher_container--daily]') ? 'compared' : 'whole'}`
+    })
+  }
+  t.strictSame(await pages('key=none'), ['0 compared', '50 compared', '100 compared'])
+  t.strictSame(await pages('key=K-110'), ['0 compared', '0 whole', '49 compared', '98 compared'])
+  t.strictSame(await pages('q=early&limit=60'), ['0 compared', '50 compared', '50 whole', '99 whole'], 'so is the page after one with many')
+  t.strictSame(await pages('status=0&limit=120'), ['0 whole', '49 whole', '98 whole'])
+  t.strictSame(await pages('status=0&limit=2&total=1'), ['0 whole', '50 compared', '100 compared'], 'none to be counted')
+})
+
 t.test('two lists of one site say the same', async (t) => {
   const { list } = await newsroom(t, CROWD)
   const plain = await list('')

@@ -58,7 +58,7 @@ function open(rows: Row[]) {
     })
     const found: Row[] = []
     for (let offset = 0; ; offset += 50) {
-      const { rows, more, count } = await page(offset, 50)
+      const { rows, more, count } = await page(offset, 50, 'rows')
       t.equal(count, undefined, 'the count of the CMS is that of all')
       found.push(...rows)
       if (!more) return { found, asked }

@@ -156,7 +156,7 @@ function unpublishedEditions(
     read: (query) => readHolders(context, holder, query, caller),
     resourceOf: (row) => row
   })
-  return rowsOfPages((offset) => readPage(offset, PAGE_MAX), false)
+  return rowsOfPages((offset) => readPage(offset, PAGE_MAX, 'rows'), false)
 }
 
 /** @throws {Failure} PLACED_UNKNOWN after `PLACED_PAGES` pages */

@@ -6,11 +6,20 @@ import { publicName, publicNames, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { isWithoutField } from '../translate/failures.ts'
 import type { ListOrder } from '../translate/order.ts'
-import { filterQuery, pageQuery, type Page, type Selection } from '../translate/query.ts'
+import {
+  filterQuery,
+  pageQuery,
+  type Page,
+  type Parameters,
+  type Selection
+} from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import type { PagePurpose, Source } from './deep.ts'
 import { isSortRefusal, unsortable } from './scope.ts'
 import { pagesOfUnpublished, type UnpublishedContext } from './unpublished.ts'
+
+/** Pages with more wanted rows than this are read whole, since the list will need them. */
+export const DENSE = 2
 
 export interface SourceContext {
   model: ContentModel
@@ -152,19 +161,50 @@ export function comparedFields(model: ContentModel, order: ListOrder): string[] 
 
 /** What is not published, for callers that Drupal lets filter among the published rows. */
 function unpublishedSource(
-  { resources, unpublished }: SourceContext,
+  context: SourceContext,
   collection: Collection,
-  { order, caller }: Query,
+  query: Query,
   isCertain: boolean
 ): Source<LoadedEdition> {
-  return pagesOfUnpublished(unpublished, {
+  const { selection, order, caller } = query
+  const isByText = Boolean(selection.q) || selection.key !== undefined
+  const reading: UnpublishedReading = { isByText, areNeeded: !isByText }
+  return pagesOfUnpublished(context.unpublished, {
     collection,
     caller,
-    read: (parameters) => resources.page(collection, parameters, caller),
+    read: (parameters, purpose) =>
+      readUnpublished(context, reading, collection, query, parameters, purpose),
     resourceOf: ({ resource }) => resource,
     order,
     isCertain
   })
+}
+
+/** How pages of what is not published are read. */
+interface UnpublishedReading {
+  /** Whether titles or keys select rows, which few of them match. */
+  isByText: boolean
+  /** Whether the list will need rows of the next page, as far as the last one tells. */
+  areNeeded: boolean
+}
+
+/** Reads a page whole if the list needs rows of it, else no more than what it compares. */
+async function readUnpublished(
+  { model, resources }: SourceContext,
+  reading: UnpublishedReading,
+  collection: Collection,
+  { order, caller, isWanted }: Query,
+  parameters: Parameters,
+  purpose: PagePurpose
+): Promise<Page<LoadedEdition>> {
+  const isWhole = purpose === 'rows' && reading.areNeeded
+  const readWhole = () => resources.page(collection, parameters, caller)
+  const page = isWhole
+    ? await readWhole()
+    : await resources.sparsePage(collection, parameters, comparedFields(model, order), caller)
+  const wanted = page.rows.filter(isWanted).length
+  reading.areNeeded = !reading.isByText || wanted > DENSE
+  return purpose === 'rows' && !isWhole && wanted > 0 ? readWhole() : page
 }
 
 /** All pages, for callers that Drupal does not let filter. */

@@ -23,7 +23,7 @@ import {
   type Scan,
   type ScanContext
 } from './scans.ts'
-import { sourceOf, type Query, type SourceContext } from './sources.ts'
+import { DENSE, sourceOf, type Query, type SourceContext } from './sources.ts'
 
 export interface UnfilteredContext extends ScanContext, SourceContext {
   resources: Pick<Resources, 'page' | 'sparsePage' | 'individual'>
@@ -48,9 +48,6 @@ interface Reading {
 
 /** How often a list is made of what scans show, while rows of it turn out to be gone. */
 const ATTEMPTS = 5
-
-/** Pages with more wanted rows than this are read whole, since the list will need them. */
-const DENSE = 2
 
 /**
  * The rows of collections that Drupal does not let the caller filter, the newest first. Reads all

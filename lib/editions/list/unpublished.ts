@@ -15,6 +15,7 @@ import {
 import { unpublishedQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
 import { rowId } from '../translate/verify.ts'
 import { systemTime, type Time } from '../../time.ts'
+import type { PagePurpose, Source } from './deep.ts'
 
 /** How many pages without any row that is shown are read at most, unless certainty is asked for. */
 export const HIDDEN_PAGES = 20
@@ -27,7 +28,7 @@ const REMEMBERED = 1000
 const REMEMBERED_MS = 10 * 60_000
 
 /** Reads a page of a collection. */
-export type ReadPage<Row> = (query: Parameters) => Promise<Page<Row>>
+export type ReadPage<Row> = (query: Parameters, purpose: PagePurpose) => Promise<Page<Row>>
 
 export interface UnpublishedOptions<Row> {
   collection: Collection
@@ -94,7 +95,7 @@ export function pagesOfUnpublished<Row>(
     order = NEWEST_FIRST,
     isCertain = false
   }: UnpublishedOptions<Row>
-): (offset: number, limit: number) => Promise<Page<Row>> {
+): Source<Row> {
   const { model } = context
   const progress: Progress = {
     key: `${collection.path}:${sortPaths(order, model)}:${fingerprint(caller)}`,
@@ -105,10 +106,11 @@ export function pagesOfUnpublished<Row>(
     last: beforeAllIds(order)
   }
 
-  return async (offset, limit) => {
+  return async (offset, limit, purpose) => {
     if (offset === 0) progress.last = beforeAllIds(order)
     const { count: _, ...page } = await read(
-      unpublishedQuery(offset, limit, model.keys.published!, model, order)
+      unpublishedQuery(offset, limit, model.keys.published!, model, order),
+      purpose
     )
     const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, progress)
     if (rows.length > 0) {
