@@ -24,6 +24,10 @@ t.test('the history of an edition', async (t) => {
     await press(button(made, /fields/))
     await shows(made.locator('ins', { hasText: 'Monday' }))
     await accessible(t, anna, 'the history')
+    await history.getByRole('combobox', { name: 'Done by' }).selectOption('User ben')
+    await until(async () => (await history.locator('.entries > li').count()) === 2)
+    await history.getByRole('combobox', { name: 'Done by' }).selectOption('everybody')
+    await until(async () => (await history.locator('.entries > li').count()) === 3)
 
     await press(button(saved, /^Put back what stood before/))
     await shows(saved.getByText('What is saved now is replaced'))

@@ -41,8 +41,9 @@ function journalView(journal: Journal, context: JournalContext): View {
   return html`
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${journal.load}>${say('tryAgain')}</button>`) : nothing}
     ${entries === undefined ? (failure ? nothing : html`<p class="quiet">${say('lookingAtHistory')}</p>`) : entries.length === 0 ? html`<p class="quiet">${sayHere('nothingKept')}</p>` : nothing}
+    ${whoView(journal, context)}
     <ol class="entries">${repeat(
-      entries ?? [],
+      journal.shown,
       ({ id }) => id,
       (entry) => entryView(journal, context, entry)
     )}</ol>
@@ -51,11 +52,22 @@ function journalView(journal: Journal, context: JournalContext): View {
 
   /** Shows older entries, and leads to the first of them. */
   async function older(): Promise<void> {
-    const last = journal.entries!.at(-1)!.id
+    const count = journal.shown.length
     await journal.older()
     await Promise.resolve()
-    headingOf(last)?.closest('li')?.nextElementSibling?.querySelector<HTMLElement>('h3')?.focus()
+    const first = journal.shown[count]
+    if (first) headingOf(first.id)?.focus()
   }
+}
+
+/** Chooses whose entries are shown, where several have done something. */
+function whoView({ people, who, showAlone }: Journal, { uid: own }: JournalContext): View {
+  if (people.length < 2 && who === undefined) return nothing
+  const on = ({ target }: Event) => showAlone((target as HTMLSelectElement).value || undefined)
+  return html`<p><label for="who">${sayHere('who')}</label> <select id="who" @change=${on}>
+    <option value="" .selected=${who === undefined}>${sayHere('everybody')}</option>
+    ${people.map((somebody) => html`<option value=${somebody.uid} .selected=${who === somebody.uid}>${somebody.uid === own ? say('you') : nameOf(somebody)}</option>`)}
+  </select></p>`
 }
 
 function headingOf(id: string): HTMLElement | null {

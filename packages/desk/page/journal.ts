@@ -14,7 +14,7 @@ import { reasonOf } from './reasons.ts'
 import type { Edition, Item } from './settings.ts'
 import { sayHere } from './texts-journal.ts'
 import { localeOfReader } from './texts.ts'
-import { beginning, day } from './words.ts'
+import { beginning, day, type Somebody } from './words.ts'
 
 /** How many entries are asked for at once. */
 const PAGE = 20
@@ -93,6 +93,8 @@ export function createJournal({
   announce
 }: JournalDeps) {
   let entries: JournalEntry[] | undefined
+  /** Whose entries are shown alone, by uid. */
+  let who: string | undefined
   let next: string | null = null
   let failure: QuoinError | undefined
   let wish: Wish | undefined
@@ -136,6 +138,10 @@ export function createJournal({
       failure = failureOf(error)
     }
     onChange()
+  }
+
+  function shown(): JournalEntry[] {
+    return (entries ?? []).filter(({ by }) => who === undefined || by.uid === who)
   }
 
   function text(name: string, items: Item[]): string {
@@ -194,6 +200,28 @@ export function createJournal({
   return {
     get entries() {
       return entries
+    },
+    /** Who has done something, each once; the newest first. */
+    get people(): Somebody[] {
+      const people = new Map<string, Somebody>()
+      for (const { by } of entries ?? []) {
+        const { uid, name } = by
+        if (uid !== null && !people.has(uid)) people.set(uid, { uid, name: name ?? undefined })
+      }
+      return [...people.values()]
+    },
+    get who() {
+      return who
+    },
+    /** Shows the entries of one user or agent alone; without a uid those of all. */
+    showAlone(uid: string | undefined): void {
+      who = uid
+      announce(sayHere('shown', { count: shown().length }))
+      onChange()
+    },
+    /** The entries that are shown. */
+    get shown() {
+      return shown()
     },
     /** Whether there are older ones to be shown. */
     get hasOlder() {

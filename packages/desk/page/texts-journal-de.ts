@@ -8,6 +8,8 @@ export const de: LinesOf<typeof en> = {
   isOff: 'Dieser Dienst hebt keinen Verlauf auf.',
   notYours: 'Der Verlauf ist für die, die diese Ausgabe bearbeiten dürfen.',
   shown: { one: '{count} Eintrag', other: '{count} Einträge' },
+  who: 'Von',
+  everybody: 'allen',
   older: 'Ältere',
   endsHere: 'Diese Seite zeigt die neuesten {count} Einträge. Der Dienst hat ältere.',
 

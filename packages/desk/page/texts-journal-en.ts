@@ -5,6 +5,8 @@ export const en = {
   isOff: 'This service keeps no history.',
   notYours: 'The history is for those who may edit this edition.',
   shown: { one: '{count} entry shown', other: '{count} entries shown' },
+  who: 'Done by',
+  everybody: 'everybody',
   older: 'Older',
   endsHere: 'This page shows the newest {count} entries. The service keeps older ones.',
 

@@ -8,6 +8,8 @@ export const fr: LinesOf<typeof en> = {
   isOff: 'Ce service ne conserve pas d’historique.',
   notYours: 'L’historique est réservé à ceux qui peuvent modifier cette édition.',
   shown: { one: '{count} entrée affichée', other: '{count} entrées affichées' },
+  who: 'Par',
+  everybody: 'tout le monde',
   older: 'Plus anciennes',
   endsHere:
     'Cette page montre les {count} entrées les plus récentes. Le service en conserve de plus anciennes.',

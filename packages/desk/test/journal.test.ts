@@ -114,6 +114,29 @@ t.test('pages are added, and the newest is read again without losing the older o
   t.strictSame(said, ['2 entries shown', '4 entries shown', '5 entries shown', '2 entries shown', '3 entries shown'])
 })
 
+t.test('the entries of one user, or of one agent, can be shown alone', async (t) => {
+  const { journal, service, said } = open()
+  t.strictSame([journal.people, journal.shown], [[], []])
+  const page = pageOf(['d', 'c', 'b', 'a'])
+  const by = [
+    { uid: 'agent:planner:7', name: 'Anna' },
+    { uid: '7', name: null },
+    { uid: null, name: null },
+    { uid: 'agent:planner:7', name: 'Anna' }
+  ]
+  for (const [index, entry] of page.data.entries()) entry.by = by[index]!
+  service.pages = [page]
+  await journal.load()
+  t.strictSame(journal.people, [
+    { uid: 'agent:planner:7', name: 'Anna' },
+    { uid: '7', name: undefined }
+  ])
+  journal.showAlone('agent:planner:7')
+  t.strictSame([journal.who, journal.shown.map(({ id }) => id).join(''), said.at(-1)], ['agent:planner:7', 'da', '2 entries shown'])
+  journal.showAlone(undefined)
+  t.equal(journal.shown.length, 4)
+})
+
 t.test('a read again of the same entries is not told, and knows of older ones as before', async (t) => {
   const { journal, service, said, ids } = open()
   service.pages = [pageOf(['b', 'a'], 'a'), pageOf(['b', 'a'], 'a'), pageOf([]), pageOf([])]
