@@ -6,6 +6,7 @@ import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions, standardOutput } from './config/fastify.ts'
 import { listening } from './config/listening.ts'
+import { serviceFields } from './config/service.ts'
 import { installCommandFor, isInstalled } from './lib/package-root.ts'
 import { answer, refuse } from './plugins/app/errors.ts'
 
@@ -19,7 +20,7 @@ export async function serve(config: Config): Promise<string> {
     ...fastifyOptions,
     trustProxy: config.trustedProxies,
     logger: {
-      ...loggerOptions(config.logLevel, isReadable),
+      ...loggerOptions(config.logLevel, isReadable, serviceFields(config.service)),
       ...(!isReadable && { stream: standardOutput() })
     },
     frameworkErrors: answer,

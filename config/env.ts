@@ -10,6 +10,7 @@ import { itemsIn } from './edges.ts'
 import { EventsEnvironment, readEvents, type EventsConfig } from './events.ts'
 import { misspelt } from './misspelt.ts'
 import { fileOf, SECRETS, withSecretFiles } from './secret-files.ts'
+import { readService, type ServiceConfig } from './service.ts'
 import { inGroup, setting } from './setting.ts'
 
 /**
@@ -116,8 +117,8 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
   ),
   OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description:
-      'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
-    allowed: 'the name of this service in traces',
+      'The name of this service in logs and traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
+    allowed: 'the name of this service in logs and traces',
     example: 'quoin',
     unset: 'quoin'
   })
@@ -287,7 +288,9 @@ export interface Config {
   /** Where Prometheus finds the metrics, if anywhere. */
   metrics?: { host: string; port: number }
   /** Where the traces go, if anywhere. */
-  traces?: { url: string; headers?: string; serviceName?: string }
+  traces?: { url: string; headers?: string }
+  /** What logs and traces say of this service. */
+  service: ServiceConfig
   /** First part of the key of every lock record. */
   environment: string
   table: string
@@ -386,6 +389,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       metrics: { host: settings.METRICS_HOST, port: settings.METRICS_PORT }
     }),
     ...tracesOf(settings),
+    service: readService(settings, env['OTEL_RESOURCE_ATTRIBUTES']),
     environment: settings.ENVIRONMENT,
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
@@ -507,8 +511,7 @@ function storeOf({
 function tracesOf({
   OTEL_EXPORTER_OTLP_ENDPOINT: base,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
-  OTEL_EXPORTER_OTLP_HEADERS: headers,
-  OTEL_SERVICE_NAME: serviceName
+  OTEL_EXPORTER_OTLP_HEADERS: headers
 }: Environment): Pick<Config, 'traces'> {
   const url = own ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
   return url === undefined
@@ -516,8 +519,7 @@ function tracesOf({
     : {
         traces: {
           url,
-          ...(headers !== undefined && { headers }),
-          ...(serviceName !== undefined && { serviceName })
+          ...(headers !== undefined && { headers })
         }
       }
 }

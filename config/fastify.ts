@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
+import { hostname } from 'node:os'
 import {
   LogController,
   type FastifyHttpOptions,
@@ -94,7 +95,8 @@ function causesOf(error: Error): string {
 
 /** The readable line of a request on a terminal, and the members that it leaves out. */
 const LINE = '{msg}{if ms} {method} {path} {status} in {ms} ms{end}{if code} {code}{end}'
-const LINE_MEMBERS = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
+const LINE_MEMBERS =
+  'pid,hostname,trace_id,span_id,trace_flags,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
 
 /** How much of the log waits while it cannot be written, in bytes. What is beyond it is lost. */
 const LOG_BACKLOG = 16 * 1024 * 1024
@@ -128,15 +130,19 @@ export function standardOutput({
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
  * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
+ * @param service what each line says of the service
  */
 export function loggerOptions(
   level: string,
-  terminal: boolean
+  terminal: boolean,
+  service: object = {}
 ): Exclude<FastifyServerOptions['logger'], boolean | undefined> {
   return {
     level,
     redact: { paths: REDACTED, censor },
     serializers: { err: errorAsLogged },
+    // A terminal shows none of it.
+    ...(!terminal && { base: { pid: process.pid, hostname: hostname(), ...service } }),
     ...(terminal && {
       transport: {
         target: 'pino-pretty',

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { standalone } from '../app.ts'
 import { readConfig, type Config, type SettingsError } from '../config/env.ts'
 import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
+import { serviceFields } from '../config/service.ts'
 import { answer, refuse } from '../plugins/app/errors.ts'
 
 /** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
@@ -71,7 +72,7 @@ export async function buildLogged(
     frameworkErrors: answer,
     clientErrorHandler: refuse,
     logger: {
-      ...loggerOptions(level, false),
+      ...loggerOptions(level, false, serviceFields(config.service)),
       stream: {
         write: (line: string) => {
           lines.push(line)

@@ -123,15 +123,21 @@ export function createHttp({
     }
     await sleep(pause)
     request.onRetry?.()
-    return sendOnce(request, deadline)
+    return sendOnce(request, deadline, true)
   }
 
   /** @param deadline of all tries, in milliseconds of performance.now() */
   async function sendOnce(
     { method, path, headers, body, signal, take, free }: HttpRequest,
-    deadline: number
+    deadline: number,
+    isRetry = false
   ): Promise<HttpAnswer> {
-    const observation = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
+    const observation = observe?.({
+      to: 'cms',
+      operation: method,
+      url: `${origin}${base}${path.split('?', 1)[0]}`,
+      isRetry
+    })
     try {
       const answer = await exchange(
         pool,
@@ -143,7 +149,7 @@ export function createHttp({
         },
         { ms: deadline - performance.now(), signal, take, free }
       )
-      observation?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
+      observation?.end(`${Math.trunc(answer.status / 100)}xx`, { status: answer.status })
       return answer
     } catch (error) {
       const failure = transportFailure(error, timeoutMs)

@@ -92,7 +92,9 @@ export function createStore({
   const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own
   return {
     clock,
-    client: Object.assign(document, { send: observe ? observing(send, observe) : send }),
+    client: Object.assign(document, {
+      send: observe ? observing(send, observe, transport.endpoint) : send
+    }),
     destroy: () => client.destroy()
   }
 }

@@ -36,7 +36,7 @@ export interface Answered {
 
 /** Somebody who watches the service at work. */
 export interface Observer {
-  requested?: (request: FastifyRequest) => void
+  requested?: (request: FastifyRequest, reply: FastifyReply) => void
   answered?: (request: FastifyRequest, answered: Answered) => void
   /** A call begins, for a request or for none. */
   called?: (call: ObservedCall, request: FastifyRequest | undefined) => CallObserver
@@ -91,7 +91,7 @@ async function observers(fastify: FastifyInstance) {
     request.upstream = { calls: 0, open: 0, ms: 0 }
     newestReplies.set(request.raw.socket, reply)
     reply.header('x-request-id', request.id)
-    for (const observer of observers) observer.requested?.(request)
+    for (const observer of observers) observer.requested?.(request, reply)
     // Node 22 also says `finish` of an answer whose connection broke off.
     reply.raw
       .once('finish', () => end(Boolean(request.raw.socket.errored)))
@@ -119,12 +119,12 @@ async function observers(fastify: FastifyInstance) {
     for (const { called } of observers) if (called) events.push(called(call, request))
     return {
       headers: Object.assign({}, ...events.map(({ headers }) => headers)),
-      end(outcome, status) {
+      end(outcome, result) {
         if (request) {
           request.upstream.open--
           request.upstream.ms += performance.now()
         }
-        for (const one of events) one.end(outcome, status)
+        for (const one of events) one.end(outcome, result)
       }
     }
   })
@@ -161,9 +161,7 @@ function answerOf(
   return {
     method,
     route,
-    path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, ''))
-      .split('?', 1)[0]!
-      .slice(0, PATH_MAX),
+    path: observedPath(url),
     status: raw.headersSent ? statusCode : undefined,
     aborted: isAborted || undefined,
     code: failed,
@@ -173,6 +171,13 @@ function answerOf(
     upstreamMs: rounded(upstream.ms + upstream.open * performance.now()),
     upstreamCalls: upstream.calls
   }
+}
+
+/** The path of a request's target as observers get it, without the query. */
+export function observedPath(url: string): string {
+  return (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, ''))
+    .split('?', 1)[0]!
+    .slice(0, PATH_MAX)
 }
 
 function rounded(ms: number): number {

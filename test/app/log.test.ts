@@ -14,6 +14,7 @@ import { serving } from '../fixtures/loopback.ts'
 import { buildLogged } from '../helper.ts'
 import { fails, say, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
 import { ROOT } from './fixtures/processes.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 type Line = Record<string, unknown>
 
@@ -27,6 +28,9 @@ const FIELDS = [
   'time',
   'pid',
   'hostname',
+  'service.name',
+  'service.version',
+  'deployment.environment.name',
   'reqId',
   'method',
   'route',
@@ -125,6 +129,9 @@ t.test('a request is one line, with what an operator needs', async (t) => {
   const { time, pid, hostname, ms, upstreamMs, ...line } = lines[0]!
   t.strictSame(line, {
     level: 30,
+    'service.name': 'quoin',
+    'service.version': manifest.version,
+    'deployment.environment.name': 'test',
     reqId: 'the-one',
     method: 'POST',
     route: LOCK_ROUTE,

@@ -6,6 +6,7 @@ import { fileOf, SECRETS } from '../../config/secret-files.ts'
 import { envExample, settings, settingsPage, settingsTables } from '../../dev/settings.ts'
 import { problemsOf } from '../helper.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION: 'eu-central-1' }
 
@@ -20,6 +21,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     trustedProxies: [],
     logLevel: 'info',
     graceMs: 10_000,
+    service: { name: 'quoin', version: manifest.version, environment: 'test' },
     environment: 'test',
     table: 'DataState',
     locks: {
@@ -107,7 +109,8 @@ t.test('every setting is taken as it is set', async (t) => {
     logLevel: 'silent',
     graceMs: 1,
     metrics: { host: '::1', port: 0 },
-    traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', headers: 'api-key=a%2Cb=, x=1', serviceName: 'locks' },
+    traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', headers: 'api-key=a%2Cb=, x=1' },
+    service: { name: 'locks', version: manifest.version, environment: 'a.B_c-9' },
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
     locks: {
