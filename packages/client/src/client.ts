@@ -1,3 +1,4 @@
+import type { Edition, NoLists } from './content.ts'
 import { createEditions, type Editions } from './editions.ts'
 import { createFeed, type EventStreamClass, type Subscribe } from './feed.ts'
 import { createHttp, type HttpOptions } from './http.ts'
@@ -24,19 +25,30 @@ export interface ClientOptions extends HttpOptions {
   subscribe?: Subscribe | undefined
 }
 
-export interface Client {
+/**
+ * @template AnEdition what editions have: one type, or a union with one for each bundle
+ * @template Lists what the content model's lists have, by name, such as `{ article: Article }`
+ */
+export interface Client<AnEdition extends object = Edition, Lists extends object = NoLists> {
+  /** Locks of fields, drafts, proposals, and who is there. */
   locks: Locks
-  editions: Editions
+  /** Editions: created, changed, read, listed and searched. */
+  editions: Editions<AnEdition, Lists>
 }
 
-/** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
-export function createClient({
+/**
+ * A client of Quoin for browsers and Node. Every call throws a QuoinError.
+ * @example
+ * import type { Edition, Lists } from './content.ts' // written by `quoin types`
+ * const { locks, editions } = createClient<Edition, Lists>({ url: 'https://quoin.example.org' })
+ */
+export function createClient<AnEdition extends object = Edition, Lists extends object = NoLists>({
   user,
   entityType,
   EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource,
   subscribe,
   ...options
-}: ClientOptions = {}): Client {
+}: ClientOptions = {}): Client<AnEdition, Lists> {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = subscribe ?? createFeed({ http, EventSource, later })
   const deps = { http, user, feed, later, entityType }
@@ -57,6 +69,21 @@ export type {
   Repeatable,
   Search
 } from './editions.ts'
+export type {
+  CoreFields,
+  Edition,
+  EditionBody,
+  Item,
+  NoLists,
+  OfBundle,
+  OfList,
+  Reference,
+  Row,
+  Time,
+  Value,
+  Written,
+  WrittenReference
+} from './content.ts'
 export type { EventStream, EventStreamClass, Listener, Saved, Subscribe } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { HttpOptions } from './http.ts'
@@ -65,12 +92,9 @@ export type { Abortable } from './abort.ts'
 export type {
   ArticleRef,
   Draft,
-  Edition,
-  EditionBody,
   FailureCode,
   Finding,
   Holder,
-  Item,
   JournalEntry,
   KeptDraft,
   LockedEntity,

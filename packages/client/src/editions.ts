@@ -1,11 +1,10 @@
 import { unlessAborted, type Abortable } from './abort.ts'
+import type { Edition, EditionBody, NoLists, OfBundle, OfList, Row } from './content.ts'
 import type { Listener, Subscribe } from './feed.ts'
 import type { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type {
-  Edition,
-  EditionBody,
   EditionPage,
   Finding,
   JournalEntry,
@@ -18,8 +17,8 @@ import type {
   Restore
 } from './wire.ts'
 
-export interface ReadEdition {
-  edition: Edition
+export interface ReadEdition<AnEdition = Edition> {
+  edition: AnEdition
   /**
    * Names this state of the edition, for `ifMatch`; undefined only where a proxy has left it out.
    */
@@ -43,7 +42,7 @@ export interface Conditions extends Repeatable {
   ifMatch?: string | undefined
 }
 
-export interface ArrangedEdition extends ReadEdition {
+export interface ArrangedEdition<AnEdition = Edition> extends ReadEdition<AnEdition> {
   /** What each operation came to. */
   operations: OrderOutcome[]
 }
@@ -53,7 +52,7 @@ export interface ReadReadiness extends Readiness {
   etag: string | undefined
 }
 
-export interface ClosedEdition extends ReadEdition {
+export interface ClosedEdition<AnEdition = Edition> extends ReadEdition<AnEdition> {
   /** What came between the check and the save; null where the service could not look again. */
   since: Finding[] | null
 }
@@ -95,8 +94,8 @@ export interface Search extends Abortable {
   locks?: boolean | undefined
 }
 
-export interface Page {
-  editions: Edition[]
+export interface Page<AnEdition = Edition> {
+  editions: AnEdition[]
   limit: number
   offset: number
   hasMore: boolean
@@ -130,19 +129,123 @@ export interface EditionsDeps {
   entityType?: string | undefined
 }
 
-export type Editions = ReturnType<typeof createEditions>
+/**
+ * Editions: created, changed, read, listed and searched.
+ *
+ * @template AnEdition what editions have: one type, or a union with one for each bundle
+ * @template Lists what the content model's lists have, by name, such as `{ article: Article }`
+ */
+export interface Editions<AnEdition extends object = Edition, Lists extends object = NoLists> {
+  /**
+   * Creates an edition in a bundle, and answers the whole of it.
+   * @throws {QuoinError} UNPROCESSABLE, with `body.violations`; CONFLICT
+   */
+  create<Bundle extends string>(
+    bundle: Bundle,
+    body: EditionBody<OfBundle<AnEdition, Bundle>>,
+    options?: Repeatable
+  ): Promise<ReadEdition<OfBundle<AnEdition, Bundle>>>
+  /**
+   * Changes the fields in `body`, and answers the whole edition.
+   * @throws {QuoinError} PRECONDITION_FAILED; FIELD_LOCKED, with `body.locks`; UNPROCESSABLE, with
+   *   `body.violations`
+   */
+  update(
+    id: string | number,
+    body: EditionBody<AnEdition>,
+    options?: Conditions
+  ): Promise<ReadEdition<AnEdition>>
+  /**
+   * Puts fields back as an entry of the journal has them, before or after its save, and answers
+   * the whole edition.
+   */
+  restore(id: string | number, body: Restore, options?: Conditions): Promise<ReadEdition<AnEdition>>
+  /**
+   * Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the
+   * whole edition.
+   */
+  upsert<Bundle extends string>(
+    bundle: Bundle,
+    key: string,
+    body: EditionBody<OfBundle<AnEdition, Bundle>>,
+    options?: Conditions
+  ): Promise<ReadEdition<OfBundle<AnEdition, Bundle>>>
+  /**
+   * Inserts, moves and removes articles of the running order, all of them or none, and answers the
+   * whole edition. Whatever others change at the same time stays.
+   * @param options.field which of the fields that hold articles; the content model's first by
+   *   default
+   * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move
+   *   is not there
+   */
+  arrange(
+    id: string | number,
+    operations: OrderOperation[],
+    options?: Conditions & { field?: string | undefined }
+  ): Promise<ArrangedEdition<AnEdition>>
+  /** Says what speaks against closing an edition. The user's own locks are in nobody's way. */
+  readiness(id: string | number, options?: Abortable): Promise<ReadReadiness>
+  /**
+   * Closes an edition that is ready.
+   * @throws {QuoinError} NOT_READY, with `body.blockers` and `body.warnings`
+   */
+  close(id: string | number, options?: Conditions): Promise<ClosedEdition<AnEdition>>
+  /**
+   * The journal of an edition, the newest entry first.
+   * @param options.before `meta.next` of the page before
+   */
+  journal(
+    id: string | number,
+    options?: Abortable & { limit?: number | undefined; before?: string | undefined }
+  ): Promise<JournalPage>
+  /**
+   * Reads an edition by its integer id or its uuid.
+   * @param options.list one of the content model's lists, such as `article`, of which it is
+   */
+  read<List extends string | undefined = undefined>(
+    id: string | number,
+    options?: Abortable & { list?: List }
+  ): Promise<ReadEdition<OfList<AnEdition, Lists, List>>>
+  /**
+   * The pages of a search, the newest editions first unless `sort` says otherwise. A page is read
+   * when the loop asks for it.
+   */
+  search<Bundle extends string | undefined = undefined>(
+    search?: Search & { bundle?: Bundle }
+  ): AsyncGenerator<Page<Row<AnEdition, Lists, Bundle>>, void, undefined>
+  /** The bundles of editions, with their labels. */
+  bundles(options?: Abortable): Promise<Named[]>
+  /** The edition types, with their labels. */
+  types(options?: Abortable): Promise<Named[]>
+  /** The lock board of an edition: who is at work in it and in its articles. */
+  locks(id: string | number, options?: Abortable): Promise<Board>
+  /**
+   * Follows the lock board of an edition until `signal` is aborted, or the returned function is
+   * called.
+   */
+  subscribe(id: string | number, listener: Listener, options?: Abortable): () => void
+  /**
+   * Follows one page of a search until `signal` is aborted, or the returned function is called: the
+   * locks on its rows, and the saves of these. `locks` is called too when rows have come or gone.
+   */
+  watch(search: Search, listener: Listener): () => void
+}
+
+/** The same for an edition of any site, as the code below is compiled. */
+type AnyEditions = {
+  [Name in keyof Editions]: (...sent: Parameters<Editions[Name]>) => ReturnType<Editions[Name]>
+}
 
 /** How often a save is sent whose outcome is not known. */
 const TRIES = 3
 
-/** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
-export function createEditions({
+/** Editions of a service. Every operation throws a QuoinError. */
+export function createEditions<AnEdition extends object = Edition, Lists extends object = NoLists>({
   http,
   feed,
   later,
   entityType = 'publisher_container'
-}: EditionsDeps) {
-  /** Creates an edition in a bundle, and answers the whole of it. */
+}: EditionsDeps): Editions<AnEdition, Lists> {
   async function create(
     bundle: string,
     body: EditionBody,
@@ -153,10 +256,6 @@ export function createEditions({
     )
   }
 
-  /**
-   * Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the
-   * whole edition.
-   */
   async function upsert(
     bundle: string,
     key: string,
@@ -172,14 +271,6 @@ export function createEditions({
       readIn(await save(pathOf(id) + path, body, options))
   }
 
-  /**
-   * Inserts, moves and removes articles of the running order, all of them or none, and answers the
-   * whole edition. Whatever others change at the same time stays.
-   * @param options.field which of the fields that hold articles; the content model's first by
-   *   default
-   * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move
-   *   is not there
-   */
   async function arrange(
     id: string | number,
     operations: OrderOperation[],
@@ -188,7 +279,6 @@ export function createEditions({
     return saveWhole(`${pathOf(id)}/articles`, { field, operations }, options)
   }
 
-  /** Says what speaks against closing an edition. The user's own locks are in nobody's way. */
   async function readiness(id: string | number, options?: Abortable): Promise<ReadReadiness> {
     const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, {
       ...options,
@@ -197,18 +287,10 @@ export function createEditions({
     return { ...body, etag: tagIn(headers) }
   }
 
-  /**
-   * Closes an edition that is ready.
-   * @throws {QuoinError} NOT_READY, with `body.blockers` and `body.warnings`
-   */
   async function close(id: string | number, options?: Conditions): Promise<ClosedEdition> {
     return saveWhole(`${pathOf(id)}/close`, {}, options)
   }
 
-  /**
-   * The journal of an edition, the newest entry first.
-   * @param options.before `meta.next` of the page before
-   */
   async function journal(
     id: string | number,
     {
@@ -288,10 +370,6 @@ export function createEditions({
     }
   }
 
-  /**
-   * Reads an edition by its integer id or its uuid.
-   * @param options.list one of the content model's lists, such as `article`, of which it is
-   */
   async function read(
     id: string | number,
     options?: Abortable & { list?: string | undefined }
@@ -299,10 +377,6 @@ export function createEditions({
     return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 
-  /**
-   * The pages of a search, the newest editions first unless `sort` says otherwise. A page is read
-   * when the loop asks for it.
-   */
   async function* search({
     bundle = entityType,
     offset = 0,
@@ -329,7 +403,6 @@ export function createEditions({
       (await http.send<{ data: Named[] }>('GET', path, options)).body.data
   }
 
-  /** The lock board of an edition: who is at work in it and in its articles. */
   async function locks(id: string | number, options?: Abortable): Promise<Board> {
     const {
       body: { data: locks, meta }
@@ -341,30 +414,17 @@ export function createEditions({
     return { locks, ...meta }
   }
 
-  /**
-   * Follows the lock board of an edition until `signal` is aborted, or the returned function is
-   * called.
-   */
   function subscribe(id: string | number, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(id)}/locks/events`, listener, options)
   }
 
-  /**
-   * Follows one page of a search until `signal` is aborted, or the returned function is called: the
-   * locks on its rows, and the saves of these. `locks` is called too when rows have come or gone.
-   */
   function watch({ bundle = entityType, ...search }: Search, listener: Listener): () => void {
     return feed(pathOf('events', bundle), listener, search)
   }
 
-  return {
+  const editions: AnyEditions = {
     create,
-    /** Changes the fields in `body`, and answers the whole edition. */
     update: saver<EditionBody>(),
-    /**
-     * Puts fields back as an entry of the journal has them, before or after its save, and answers
-     * the whole edition.
-     */
     restore: saver<Restore>('/restore'),
     upsert,
     arrange,
@@ -379,6 +439,7 @@ export function createEditions({
     subscribe,
     watch
   }
+  return editions as unknown as Editions<AnEdition, Lists>
 }
 
 /** @param list of the content model, of which it is; without it an edition */

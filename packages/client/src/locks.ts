@@ -30,13 +30,119 @@ export interface LocksDeps {
   later: Later
 }
 
-export type Locks = ReturnType<typeof createLocks>
+/** Field locks, as one page holds them, and what users tell one another of fields. */
+export interface Locks {
+  /**
+   * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a
+   * closed one, is taken over with its text, and this page's own with what it could not send yet:
+   * see `found`. When the call is aborted the user has the locks that they had before, and no
+   * other.
+   * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
+   */
+  acquire(field: Field, options?: AcquireOptions): Promise<Held>
+  /**
+   * Locks a field, whoever holds it; the text of another's lock is kept as a draft.
+   * @param options.version only if the lock is still the one that was seen
+   * @throws {QuoinError} LOCK_CHANGED when it is not
+   */
+  overwrite(
+    field: Field,
+    options?: AcquireOptions & { version?: string | undefined }
+  ): Promise<Held>
+  /**
+   * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's
+   * or not.
+   * @param options.version of a field: only if the lock is still the one that was seen, which may
+   *   have expired
+   */
+  release(
+    what: LockedEntity & { fieldName?: string },
+    options?: Abortable & { version?: string | undefined }
+  ): Promise<void>
+  /**
+   * The locks of an entity, or that of one field, by field.
+   * @param options.payload false leaves the texts out
+   */
+  list(
+    what: LockedEntity & { fieldName?: string },
+    options?: Abortable & { payload?: boolean | undefined }
+  ): Promise<LockRecord[]>
+  /**
+   * The user's texts that somebody else displaced, or whose locks have expired, the newest first.
+   */
+  drafts(entity: LockedEntity, options?: Abortable & { fieldName?: string }): Promise<Draft[]>
+  /**
+   * Discards the user's drafts of a field or, without `fieldName`, all of the entity; with
+   * `draft`, only the one with this id.
+   */
+  discard(
+    what: LockedEntity & { fieldName?: string; draft?: string },
+    options?: Abortable
+  ): Promise<void>
+  /**
+   * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes
+   * on. Nothing is taken from them.
+   * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
+   */
+  ask(field: Field, options?: Abortable): Promise<void>
+  /** Asks for a field no longer. */
+  withdraw(field: Field, options?: Abortable): Promise<void>
+  /**
+   * Tells those who follow an entity that the user has it open, for 90 seconds or until `leave`;
+   * called again it goes on.
+   * @throws {QuoinError} TOO_MANY_REQUESTS when as many users as are shown have it open
+   */
+  attend(entity: LockedEntity, options?: Abortable): Promise<void>
+  /** Has the entity open no longer. */
+  leave(entity: LockedEntity, options?: Abortable): Promise<void>
+  /**
+   * Proposes a text for a field, whoever holds it. It is open until somebody takes or discards it,
+   * or the user withdraws it.
+   * @param options.base the state that it was made from: the edition's `etag`, or a lock's `version`
+   * @throws {QuoinError} TOO_MANY_REQUESTS when as many are open as may be: settle one of them
+   */
+  propose(
+    field: Field,
+    payload: string,
+    options?: Abortable & { base?: string; reason?: string }
+  ): Promise<Proposal>
+  /**
+   * The open proposals for an entity or a field, the newest first.
+   * @param options.settled what became of the user's own, in place of those that are open
+   */
+  proposals(
+    what: LockedEntity & { fieldName?: string },
+    options?: Abortable & { settled?: boolean }
+  ): Promise<Proposal[]>
+  /**
+   * Says that a proposal was taken: save its text as any other.
+   * @throws {QuoinError} CONFLICT when it is settled already
+   */
+  takeProposal(entity: LockedEntity, id: string, options?: Abortable): Promise<void>
+  /** Discards a proposal of somebody else's. */
+  discardProposal(entity: LockedEntity, id: string, options?: Abortable): Promise<void>
+  /** Withdraws the user's own proposal. */
+  withdrawProposal(entity: LockedEntity, id: string, options?: Abortable): Promise<void>
+  /**
+   * Follows the locks of an entity until `signal` is aborted, or the returned function is called.
+   */
+  subscribe(entity: LockedEntity, listener: Listener, options?: Abortable): () => void
+  /**
+   * Releases what is held when the page closes, until `signal` is aborted or the returned function
+   * is called. A lock with a typed text stays, so that the user finds the text again; the service
+   * keeps it as a draft when somebody else takes the field. What is not in the lock yet is sent.
+   * `onLost` tells what was released, in case the browser shows the page again. On a server there is
+   * no page, and nothing to do.
+   * @param page by default the window
+   */
+  releaseOnPageHide(page?: PageEvents, options?: Abortable): () => void
+}
 
 /** How often to ask for a lock that another tab of the user keeps changing. */
 const ATTEMPTS = 3
 
-/** Field locks, as one page holds them. */
-export function createLocks({ http, user, feed, later }: LocksDeps) {
+/** The locks of one page. Every operation throws a QuoinError. */
+export function createLocks({ http, user, feed, later }: LocksDeps): Locks {
   const uid = user && String(user.uid)
   /** What this page holds, by field. */
   const holds = new Map<string, Hold>()
@@ -120,13 +226,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     return lock.held
   }
 
-  /**
-   * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a
-   * closed one, is taken over with its text, and this page's own with what it could not send yet:
-   * see `found`. When the call is aborted the user has the locks that they had before, and no
-   * other.
-   * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
-   */
   async function acquire(
     field: Field,
     { payload, onLost, signal }: AcquireOptions = {}
@@ -156,11 +255,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     }
   }
 
-  /**
-   * Locks a field, whoever holds it; the text of another's lock is kept as a draft.
-   * @param options.version only if the lock is still the one that was seen
-   * @throws {QuoinError} LOCK_CHANGED when it is not
-   */
   async function overwrite(
     field: Field,
     { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}
@@ -215,12 +309,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     return (await http.send<{ data: { Items: Item[] } }>('GET', path, request)).body.data.Items
   }
 
-  /**
-   * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's
-   * or not.
-   * @param options.version of a field: only if the lock is still the one that was seen, which may
-   *   have expired
-   */
   async function release(
     what: LockedEntity & { fieldName?: string },
     { version, signal }: Abortable & { version?: string | undefined } = {}
@@ -230,10 +318,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     })
   }
 
-  /**
-   * The locks of an entity, or that of one field, by field.
-   * @param options.payload false leaves the texts out
-   */
   async function list(
     what: LockedEntity & { fieldName?: string },
     { payload = true, signal }: Abortable & { payload?: boolean | undefined } = {}
@@ -244,9 +328,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     })
   }
 
-  /**
-   * The user's texts that somebody else displaced, or whose locks have expired, the newest first.
-   */
   async function drafts(
     entity: LockedEntity,
     { signal, ...what }: Abortable & { fieldName?: string } = {}
@@ -254,12 +335,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     return itemsOf(`${pathOf(entity)}/drafts`, { ...ownOf(what), signal })
   }
 
-  /**
-   * Proposes a text for a field, whoever holds it. It is open until somebody takes or discards it,
-   * or the user withdraws it.
-   * @param options.base the state that it was made from: the edition's `etag`, or a lock's `version`
-   * @throws {QuoinError} TOO_MANY_REQUESTS when as many are open as may be: settle one of them
-   */
   async function propose(
     field: Field,
     payload: string,
@@ -270,10 +345,6 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     return (await http.send<{ data: Proposal }>('POST', path, { body, signal })).body.data
   }
 
-  /**
-   * The open proposals for an entity or a field, the newest first.
-   * @param options.settled what became of the user's own, in place of those that are open
-   */
   async function proposals(
     { fieldName, ...entity }: LockedEntity & { fieldName?: string },
     { settled, signal }: Abortable & { settled?: boolean } = {}
@@ -293,21 +364,10 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     }
   }
 
-  /**
-   * Follows the locks of an entity until `signal` is aborted, or the returned function is called.
-   */
   function subscribe(entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(entity)}/events`, listener, options)
   }
 
-  /**
-   * Releases what is held when the page closes, until `signal` is aborted or the returned function
-   * is called. A lock with a typed text stays, so that the user finds the text again; the service
-   * keeps it as a draft when somebody else takes the field. What is not in the lock yet is sent.
-   * `onLost` tells what was released, in case the browser shows the page again. On a server there is
-   * no page, and nothing to do.
-   * @param page by default the window
-   */
   function releaseOnPageHide(
     page: PageEvents = globalThis as unknown as PageEvents,
     { signal }: Abortable = {}
@@ -339,37 +399,15 @@ export function createLocks({ http, user, feed, later }: LocksDeps) {
     release,
     list,
     drafts,
-    /**
-     * Discards the user's drafts of a field or, without `fieldName`, all of the entity; with
-     * `draft`, only the one with this id.
-     */
     discard: dropper('/drafts'),
-    /**
-     * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes
-     * on. Nothing is taken from them.
-     * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
-     */
     ask: poster<Field>('/requests'),
-    /** Asks for a field no longer. */
     withdraw: dropper<Field>('/requests'),
-    /**
-     * Tells those who follow an entity that the user has it open, for 90 seconds or until `leave`;
-     * called again it goes on.
-     * @throws {QuoinError} TOO_MANY_REQUESTS when as many users as are shown have it open
-     */
     attend: poster<LockedEntity>('/presence'),
-    /** Has the entity open no longer. */
     leave: dropper<LockedEntity>('/presence'),
     propose,
     proposals,
-    /**
-     * Says that a proposal was taken: save its text as any other.
-     * @throws {QuoinError} CONFLICT when it is settled already
-     */
     takeProposal: settler(true),
-    /** Discards a proposal of somebody else's. */
     discardProposal: settler(),
-    /** Withdraws the user's own proposal. */
     withdrawProposal: settler(),
     subscribe,
     releaseOnPageHide

@@ -1,16 +1,9 @@
+import type { Edition, Item } from './content.ts'
+
 /**
  * What the service takes and answers, as the client's users see it: plain types, so that the client
  * needs no package for them. A test holds them to the schemas of the service.
  */
-
-/** One value of a field, in core REST's JSON. */
-export type Item = Record<string, unknown>
-
-/** An edition in core REST's JSON: every field a list of items. */
-export type Edition = Record<string, Item[]>
-
-/** As many fields of an edition as are meant, in the same JSON. */
-export type EditionBody = Record<string, unknown>
 
 /** One page of a list of editions. */
 export interface EditionPage {

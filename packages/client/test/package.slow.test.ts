@@ -15,6 +15,9 @@ import { recipes } from './recipes.ts'
 const MOST = 6000
 const MOST_UNPACKED = 200_000
 
+/** What leaves nothing in the code that runs. */
+const OF_TYPES = ['content.ts', 'wire.ts']
+
 /** Where the client stands once it is built and packed, and an empty project has it installed. */
 let project: string
 
@@ -62,7 +65,7 @@ t.test('its package has that module, its types and nothing else', async (t) => {
     'it imports nothing, and its files one another by the names that they have'
   )
   const map = JSON.parse(readFileSync(join(directory, 'dist/client.js.map'), 'utf8')) as { sources: string[]; sourcesContent: string[] }
-  const sources = globSync('*.ts', { cwd: join(ROOT, 'packages/client/src') }).filter((name) => name !== 'wire.ts')
+  const sources = globSync('*.ts', { cwd: join(ROOT, 'packages/client/src') }).filter((name) => !OF_TYPES.includes(name))
   t.strictSame(map.sources.sort(), sources.map((name) => `../src/${name}`).sort(), 'the source map has the code that runs')
   t.equal(map.sourcesContent.length, sources.length)
   const size = files.reduce((sum, path) => sum + statSync(join(directory, path)).size, 0)
@@ -111,7 +114,7 @@ export async function everyVerb (): Promise<void> {
   locks.releaseOnPageHide(window, { signal })()
 
   const { edition, etag, age }: ReadEdition = await editions.create('daily', { title: [{ value: 'Monday' }] }, { signal })
-  const title: unknown = edition['title']?.[0]?.['value']
+  const title: string | undefined = edition.title?.[0]?.value
   await editions.update(60, { title: [{ value: title }] }, { ifMatch: etag, signal })
   const read: Edition = (await editions.read('60', { signal })).edition
   const pages: Page[] = []
@@ -135,6 +138,19 @@ export function codeOf (error: unknown): ErrorCode | undefined {
 }
 `
 
+/** A use with the site's own types, as `quoin types` writes them. */
+const TYPED = `import { createClient, type Client, type Reference, type Value } from '@quoin/client'
+
+export interface MyEdition { title: Array<Value<string>>, field_articles: Reference[] }
+export interface Article { nid: Array<Value<number>> }
+
+const client: Client<MyEdition, { article: Article }> = createClient<MyEdition, { article: Article }>()
+const { edition } = await client.editions.read(12)
+export const title: string | undefined = edition.title[0]?.value
+export const saved: MyEdition = (await client.editions.update(12, { field_articles: [{ target_id: 4 }] })).edition
+for await (const { editions } of client.editions.search({ bundle: 'article' })) console.log(editions[0]?.nid[0]?.value)
+`
+
 const require = createRequire(import.meta.url)
 
 /** The compiler that tap has for itself, an earlier one. */
@@ -142,6 +158,26 @@ const earlier = createRequire(require.resolve('@tapjs/test'))('typescript') as t
 
 /** Two versions of the compiler, as outside projects have them. */
 const compilers = Object.fromEntries([ts, earlier].map((compiler) => [`TypeScript ${compiler.versionMajorMinor}`, compiler]))
+
+t.test('whatever a client can do has its comment in the declarations', (t) => {
+  const directory = join(project, 'node_modules/@quoin/client/dist')
+  const declared = globSync('*.d.ts', { cwd: directory }).flatMap((name) => {
+    const source = ts.createSourceFile(name, readFileSync(join(directory, name), 'utf8'), ts.ScriptTarget.ES2022, true)
+    return source.statements
+      .filter(ts.isInterfaceDeclaration)
+      .map((node): [string, string[]] => [
+        node.name.text,
+        node.members
+          .filter((member) => !ts.getJSDocCommentsAndTags(member).length)
+          .map((member) => member.name?.getText() ?? member.getText())
+      ])
+  })
+  const methods = new Map(declared)
+  for (const name of ['Client', 'Editions', 'Locks', 'Held']) t.ok(methods.has(name), name)
+  t.strictSame([methods.get('Editions'), methods.get('Locks'), methods.get('Client')], [[], [], []])
+  t.strictSame(methods.get('Held'), [])
+  t.end()
+})
 
 t.test('the client is compiled by two versions of TypeScript', async (t) => {
   t.strictSame(Object.keys(compilers), ['TypeScript 6.0', 'TypeScript 5.9'])
@@ -158,7 +194,7 @@ for (const [name, compiler] of Object.entries(compilers)) {
   for (const [resolution, modules] of Object.entries(RESOLUTIONS)) {
     t.test(`a use of every verb compiles with ${name}, ${resolution} and every strict flag`, async (t) => {
       const isDeprecated = resolution === 'node10' && compiler === ts
-      t.strictSame(problemsOf(compiler, modules, [EVERY_VERB], isDeprecated ? { ignoreDeprecations: '6.0' } : {}), [])
+      t.strictSame(problemsOf(compiler, modules, [EVERY_VERB, TYPED], isDeprecated ? { ignoreDeprecations: '6.0' } : {}), [])
     })
   }
 }

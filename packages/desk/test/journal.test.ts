@@ -53,13 +53,13 @@ function open(edition: Edition = { title: values('Now') }) {
         service.restored.push({ ...body, ...options })
         const refusal = await service.refusals.shift()
         if (refusal instanceof Error) throw refusal
-        return { edition: { title: values('Before') }, etag: '2' }
+        return { edition: { title: [{ value: 'Before' }] }, etag: '2' }
       },
       async read(uuid, { list } = {}) {
         reads.push(`${list} ${uuid}`)
         const title = titles[uuid]
         if (title instanceof Error) throw title
-        return { edition: { title: values(title) }, etag: '1' }
+        return { edition: { title: [{ value: title as string }] }, etag: '1' }
       }
     },
     labels: {
