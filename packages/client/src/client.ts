@@ -84,6 +84,14 @@ export type {
   Written,
   WrittenReference
 } from './content.ts'
+export type {
+  EditionDetails,
+  EditionFailure,
+  ErrorBody,
+  LockDetails,
+  LockFailure,
+  Violation
+} from './failures.ts'
 export type { EventStream, EventStreamClass, Listener, Saved, Subscribe } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { HttpOptions } from './http.ts'

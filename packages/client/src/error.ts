@@ -1,3 +1,4 @@
+import type { ErrorBody } from './failures.ts'
 import type { FailureCode, Holder, LockView } from './wire.ts'
 
 /**
@@ -27,8 +28,7 @@ interface Details {
   uuid?: string
 }
 
-/** Every way in which a call of the client fails. */
-export class QuoinError extends Error {
+class CodedError<Code extends ErrorCode> extends Error {
   /** A minifier renames the class. */
   static override readonly name = 'QuoinError'
   override readonly name = 'QuoinError'
@@ -36,7 +36,7 @@ export class QuoinError extends Error {
    * The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200.
    */
   declare readonly status: number
-  declare readonly code: ErrorCode
+  declare readonly code: Code
   /** Who holds the field, with FIELD_LOCKED and LOCK_CHANGED of a lock. */
   declare readonly lock: Holder | undefined
   /** Who holds which fields, with FIELD_LOCKED of an edition. */
@@ -48,11 +48,12 @@ export class QuoinError extends Error {
    * with it.
    */
   declare readonly uuid: string | undefined
-  declare readonly body: unknown
+  /** The body of the answer, by `code`. */
+  declare readonly body: ErrorBody<Code>
 
   constructor(
     status: number,
-    code: ErrorCode,
+    code: Code,
     message: string,
     { cause, body, retryAfter }: QuoinErrorOptions = {}
   ) {
@@ -68,6 +69,16 @@ export class QuoinError extends Error {
   get passes(): boolean {
     return [0, 408, 429].includes(this.status) || this.status >= 500
   }
+}
+
+/**
+ * Every way in which a call of the client fails: one type for each `code`, so that a comparison of
+ * it tells what `body` has.
+ */
+export type QuoinError = { [Code in ErrorCode]: CodedError<Code> }[ErrorCode]
+export const QuoinError = CodedError as unknown as {
+  new (status: number, code: ErrorCode, message: string, options?: QuoinErrorOptions): QuoinError
+  readonly prototype: QuoinError
 }
 
 /**
