@@ -29,6 +29,12 @@ const verbs: Record<
     run: async (args) => (await import('./packages/setup/model.ts')).model(args),
     takesArguments: true
   },
+  types: {
+    summary:
+      'writes the types of the content for the client (types <file>, content.ts by default, --force)',
+    run: async (args) => (await import('./packages/setup/types.ts')).types(args),
+    takesArguments: true
+  },
   table: {
     summary: 'makes the lock table, or checks it',
     run: async () => (await import('./packages/setup/table.ts')).table()

@@ -454,6 +454,22 @@ export function readCmsConfig(
   }
 }
 
+/**
+ * The settings of the CMS, and the content model.
+ * @throws {SettingsError} with every missing and every wrong one of them
+ */
+export function readSiteConfig(
+  environment: Record<string, string | undefined>
+): Pick<Config, 'cms' | 'contentModel'> {
+  const problems: string[] = []
+  const env = withSecretFiles(environment, problems)
+  const settings = readSettings(env, problems, [...CMS_SETTINGS, 'CONTENT_MODEL'])
+  const auth = readCmsAuth(settings, env, problems)
+  const model = readContentModel(settings.CONTENT_MODEL, problems)
+  if (problems.length > 0) throw new SettingsError([...problems, ...misspeltSettings(env)])
+  return { cms: cmsOf(settings, auth), contentModel: model! }
+}
+
 function cmsOf(settings: Environment, auth: CmsAuth): Config['cms'] {
   return {
     url: settings.CMS_URL.replace(/\/+$/, ''),

@@ -16,10 +16,12 @@ export const QUOIN_VERSION = manifest.version
  * whose modules are compiled.
  */
 export function commandFor(
-  verb: 'doctor' | 'model' | 'table',
+  verb: 'doctor' | 'model' | 'table' | 'types',
   module = import.meta.filename
 ): string {
-  return `${module.endsWith('.ts') ? 'npm run' : 'npx quoin'} ${verb}`
+  if (!module.endsWith('.ts')) return `npx quoin ${verb}`
+  // In a clone `npm run types` checks the types of the code.
+  return `npm run ${verb === 'types' ? 'types:content' : verb}`
 }
 
 /** Whether a package is installed that production may do without. */

@@ -135,7 +135,7 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   const help = quoin('--help')
   t.equal(help.status, 0)
   for (const [page] of help.stdout.matchAll(/docs\/[\w-]+\.md/g)) t.ok(existsSync(join(project, 'node_modules/quoin', page)), page)
-  for (const verb of ['start', 'dev', 'doctor', 'model', 'table', 'drupal-key', '--help', '--version']) {
+  for (const verb of ['start', 'dev', 'doctor', 'model', 'types', 'table', 'drupal-key', '--help', '--version']) {
     t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
   }
   t.match(quoin('strat'), { status: 2, stdout: '', stderr: /^There is no quoin strat\n[^]*Usage: quoin/m })

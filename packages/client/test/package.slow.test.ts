@@ -1,4 +1,4 @@
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -222,7 +222,8 @@ declare function store (text: string): Promise<void>
 
 t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
-  t.equal(blocks.length, 14)
+  cpSync(join(ROOT, 'packages/setup/test/fixtures/newspaper-types.txt'), join(project, 'content.ts'))
+  t.equal(blocks.length, 15)
   const modules = blocks.map((code, index) => (index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`))
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
   t.strictSame(
@@ -232,7 +233,7 @@ t.test('the recipes in docs/client.md fit the client', async (t) => {
       noImplicitReturns: false,
       noPropertyAccessFromIndexSignature: false
     }),
-    ["module-14.ts: Type 'number' is not assignable to type 'string'."],
+    ["module-15.ts: Type 'number' is not assignable to type 'string'."],
     'only what was made wrong on purpose is found'
   )
 })

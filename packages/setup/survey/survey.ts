@@ -254,7 +254,8 @@ function idOf(row: Resource | undefined, keys: Member[]): string | undefined {
   return id === undefined ? undefined : scalarText(id)
 }
 
-async function listConfig(
+/** The configuration of an entity type of configuration that the account may see. */
+export async function listConfig(
   { list }: Ask,
   collections: Collection[],
   entityType: string,
@@ -265,7 +266,7 @@ async function listConfig(
 }
 
 /** The configuration of fields; undefined where none can be seen. */
-function configuredIn({ rows }: RowList): Storage[] | undefined {
+export function configuredIn({ rows }: RowList): Storage[] | undefined {
   return rows.length > 0 ? rows.map(storageOf) : undefined
 }
 
@@ -277,16 +278,10 @@ function storageOf({ attributes = {} }: Resource): Storage {
   }
 }
 
-async function bundlesMember(
-  editionCollections: Collection[],
-  entityType: string,
-  list: RowList | undefined,
-  bundleEntityType: string | undefined,
-  choice: BundleChoice | undefined
-): Promise<Member> {
-  const names = editionCollections.map(({ bundle }) => bundle)
-  const labels = new Map(
-    (list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
+/** What people call bundles, by their names, as their configuration has it. */
+export function labelsIn(rows: Resource[]): Map<string, string> {
+  return new Map(
+    rows.map(({ attributes = {} }): [string, string] => {
       const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
       const [, other] =
         Object.entries(attributes).find(
@@ -296,6 +291,17 @@ async function bundlesMember(
       return [scalarText(id), scalarText(attributes.label ?? attributes.name ?? other)]
     })
   )
+}
+
+async function bundlesMember(
+  editionCollections: Collection[],
+  entityType: string,
+  list: RowList | undefined,
+  bundleEntityType: string | undefined,
+  choice: BundleChoice | undefined
+): Promise<Member> {
+  const names = editionCollections.map(({ bundle }) => bundle)
+  const labels = labelsIn(list?.rows ?? [])
   const bundles = names.flatMap((name): Array<[string, string]> =>
     labels.get(name) ? [[name, labels.get(name)!]] : []
   )

@@ -9,7 +9,13 @@ import { needsDynoxide, startEngine } from '../../../test/locks/fixtures/engines
 
 const command = (verb: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, 'cli.ts'), verb]
 
-async function run(t: Test, verb: 'doctor' | 'model' | 'table', env: Record<string, string>, cwd = emptyDirectory(t), args: string[] = []) {
+async function run(
+  t: Test,
+  verb: 'doctor' | 'model' | 'table' | 'types',
+  env: Record<string, string>,
+  cwd = emptyDirectory(t),
+  args: string[] = []
+) {
   const { ended, output } = runNode(t, [...command(verb), ...args], { env, cwd })
   const code = await ended
   const { stdout, stderr } = output()
@@ -171,4 +177,37 @@ t.test('npm run model writes the file that CONTENT_MODEL names, never over one t
   t.match(lines.at(-2), /^- {4}content model: decimalFields: the site does not show it/)
   t.match(lines.at(-1), /^ok {3}core REST: Quoin shows edition \d+ of \w+ as it does$/)
   t.match(lines[1], /^! {4}bus: redis:\/\/127\.0\.0\.1:9 does not answer as it should \(connect ECONNREFUSED 127\.0\.0\.1:9\)/)
+})
+
+t.test('npm run types:content writes a file of types, never over one that something else has written unless told', async (t) => {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const cwd = emptyDirectory(t)
+  const env = { CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
+  const read = (name: string) => readFileSync(join(cwd, name), 'utf8')
+  for (let times = 0; times < 2; times++) {
+    t.match(await run(t, 'types', env, cwd), { code: 0, stderr: '' }, 'also over its own')
+    t.match(read('content.ts'), /^\/\/ Written by `quoin types` from what [^]*^export type Edition = DailyEdition \| SpecialEdition$/m)
+  }
+  writeFileSync(join(cwd, 'own.ts'), 'export {}')
+  const before = cms.requests
+  t.match(await run(t, 'types', env, cwd, ['own.ts']), {
+    code: 1,
+    lines: [/^! {4}own.ts is there already, and something else has written it: /]
+  })
+  t.strictSame([cms.requests, read('own.ts')], [before, 'export {}'], 'nothing is asked then')
+  t.match((await run(t, 'types', env, cwd, ['own.ts', '--force'])).lines.at(-1), 'ok   own.ts: written, for createClient<Edition, Lists>()')
+  t.match(read('own.ts'), /^export interface Article \{$/m)
+
+  writeFileSync(join(cwd, 'model.json'), JSON.stringify({ bundles: { special: 'Special' } }))
+  t.match(await run(t, 'types', { ...env, CONTENT_MODEL: 'model.json' }, cwd), { code: 0 })
+  t.match(read('content.ts'), /^export type Edition = SpecialEdition$/m)
+  t.match(await run(t, 'types', { ...env, CONTENT_MODEL: 'none.json' }, cwd), { code: 1, stderr: /CONTENT_MODEL is "none.json" but / })
+  t.match(await run(t, 'types', { ...env, CMS_PASSWORD: '' }, cwd), { code: 1, stderr: /CMS_PASSWORD is missing/ })
+  t.match(await run(t, 'types', env, cwd, ['a.ts', 'b.ts']), { code: 1, stderr: /It writes one file, but was given a.ts b.ts/ })
+  t.match(await run(t, 'types', env, cwd, ['--all']), { code: 1, stderr: /content.ts by default, and --force/ })
+  t.match(await run(t, 'types', { ...env, CMS_URL: 'http://127.0.0.1:9' }, cwd, ['c.ts']), {
+    code: 1,
+    lines: [/cannot be reached/, /^- {4}the types/]
+  })
 })
