@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Board } from '../lib/boards/boards.ts'
 import type { LiveOptions } from '../lib/boards/live-board.ts'
-import { LockBoard } from '../lib/boards/schemas.ts'
+import { LockBoard, STREAM_SCHEMAS } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
 import type { Caller } from '../lib/http/calls.ts'
@@ -20,7 +20,7 @@ import type { Handler } from './handler.ts'
 
 /** Who is at work: in an edition, by its lock board, and in the rows of a list. */
 export default async function boards(fastify: FastifyInstance) {
-  for (const schema of [EditionFailure, LockView, LockBoard]) fastify.addSchema(schema)
+  for (const schema of [EditionFailure, LockBoard, ...STREAM_SCHEMAS]) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()

@@ -5,6 +5,7 @@ import type { ClosingEditor } from '../lib/boards/readiness.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
 import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import {
+  Edition,
   EditionFailure,
   EditionParams,
   ReadinessHeaders,
@@ -20,7 +21,7 @@ import { repeatable } from './repeatable.ts'
 
 /** Whether an edition is ready to close, and its closing. */
 export default async function closing(fastify: FastifyInstance) {
-  for (const schema of [EditionFailure, LockView, KeptDraft, Finding, Readiness]) {
+  for (const schema of [Edition, EditionFailure, LockView, KeptDraft, Finding, Readiness]) {
     fastify.addSchema(schema)
   }
 

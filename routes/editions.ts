@@ -15,7 +15,7 @@ import {
   UpdateHeaders
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
-import { noBody } from '../lib/schema-parts.ts'
+import { noBody, ref } from '../lib/schema-parts.ts'
 import { authorOf, changerOf } from './author-of.ts'
 import { locationOf, notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
@@ -23,7 +23,7 @@ import { repeatable } from './repeatable.ts'
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions(fastify: FastifyInstance) {
-  fastify.addSchema(EditionFailure)
+  for (const schema of [Edition, EditionFailure]) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -63,20 +63,22 @@ const createSchema = {
     {
       201: orReplayed(
         withHeaders(
-          asText({
-            ...Edition,
-            description: 'The new edition with all its fields. Location has its path'
-          }),
+          asText(
+            ref(Edition, {
+              description: 'The new edition with all its fields. Location has its path'
+            })
+          ),
           'Location'
         )
       ),
       200: orReplayed(
         withHeaders(
-          asText({
-            ...Edition,
-            description:
-              'The edition that an earlier create with this uuid and these fields made, with all its fields'
-          }),
+          asText(
+            ref(Edition, {
+              description:
+                'The edition that an earlier create with this uuid and these fields made, with all its fields'
+            })
+          ),
           'Location'
         )
       )
@@ -116,7 +118,7 @@ const updateSchema = {
     {
       200: orReplayed(
         withHeaders(
-          asText({ ...Edition, description: 'The edition as it is now, with all its fields' }),
+          asText(ref(Edition, { description: 'The edition as it is now, with all its fields' })),
           'Edition-Turn'
         )
       )
@@ -202,7 +204,7 @@ const readSchema = {
     {
       200: orStale(
         withHeaders(
-          asText({ ...Edition, description: 'The edition. ETag names its state' }),
+          asText(ref(Edition, { description: 'The edition. ETag names its state' })),
           'ETag'
         )
       ),

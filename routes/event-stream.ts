@@ -4,7 +4,9 @@ import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/watcher.ts'
+import { Saved, StreamEvent } from '../lib/boards/schemas.ts'
 import { Petition, Presence, ProposalView } from '../lib/locks/schemas.ts'
+import { ref } from '../lib/schema-parts.ts'
 
 /**
  * A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing.
@@ -36,13 +38,7 @@ export function eventStream(description: string, snapshot: object, lock: object)
     }) +
     encode({
       event: 'saved',
-      data: JSON.stringify({
-        entityType: 'node',
-        entityId: '1',
-        etag: '"V3IySZ4BnJ6dH0qk"',
-        uid: '7',
-        fields: ['title']
-      })
+      data: JSON.stringify(Saved.examples[0])
     }) +
     encode({ event: 'heartbeat', data: '{"seconds":15}' }) +
     encode({ event: 'stale', data: '{}' }) +
@@ -50,7 +46,16 @@ export function eventStream(description: string, snapshot: object, lock: object)
     encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) })
   return {
     description,
-    content: { 'text/event-stream': { schema: Type.Unsafe<Readable>({ type: 'string' }), example } }
+    content: {
+      'text/event-stream': {
+        schema: Type.Unsafe<Readable>({
+          type: 'string',
+          contentMediaType: 'text/event-stream',
+          contentSchema: Type.Array(ref(StreamEvent))
+        }),
+        example
+      }
+    }
   }
 }
 

@@ -9,6 +9,7 @@ import {
   RestoreBody
 } from '../lib/saves/journal-schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
+import { ref } from '../lib/schema-parts.ts'
 import { changerOf } from './author-of.ts'
 import { ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
@@ -17,7 +18,7 @@ import { repeatable } from './repeatable.ts'
 
 /** Reads the journal of an edition, and restores values from it. */
 export default async function journal(fastify: FastifyInstance) {
-  for (const schema of [EditionFailure, JournalEntry]) fastify.addSchema(schema)
+  for (const schema of [Edition, EditionFailure, JournalEntry]) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -63,7 +64,7 @@ const restoreSchema = {
     {
       200: orReplayed(
         withHeaders(
-          asText({ ...Edition, description: 'The edition as it is now, with all its fields' }),
+          asText(ref(Edition, { description: 'The edition as it is now, with all its fields' })),
           'Edition-Turn'
         )
       )

@@ -14,13 +14,13 @@ import {
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonArray, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
-import { noBody } from '../lib/schema-parts.ts'
+import { noBody, ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
 import { notModified } from './edition-answers.ts'
 
 /** Lists of editions, and of what they are made of. */
 export default async function lists(fastify: FastifyInstance) {
-  for (const schema of [EditionFailure, LockView]) fastify.addSchema(schema)
+  for (const schema of [Edition, EditionFailure, LockView]) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -109,7 +109,10 @@ const readSchema = {
   response: answers(
     {
       200: orStale(
-        withHeaders(asText({ ...Edition, description: 'The entity. ETag names its state' }), 'ETag')
+        withHeaders(
+          asText(ref(Edition, { description: 'The entity. ETag names its state' })),
+          'ETag'
+        )
       ),
       304: withHeaders(
         noBody('The entity has not changed since the answer that If-None-Match names'),

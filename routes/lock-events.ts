@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { streamOwner } from '../lib/auth/address.ts'
+import { STREAM_SCHEMAS } from '../lib/boards/schemas.ts'
 import { withoutOperations } from '../lib/locks/feed-events.ts'
 import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
@@ -9,7 +10,7 @@ import { lockAnswers } from './lock-answers.ts'
 
 /** Who is editing what, live. */
 export default async function lockEvents(fastify: FastifyInstance) {
-  fastify.addSchema(LockView)
+  for (const schema of STREAM_SCHEMAS) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()

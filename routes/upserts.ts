@@ -9,6 +9,7 @@ import {
   UpdateHeaders
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
+import { ref } from '../lib/schema-parts.ts'
 import { changerOf } from './author-of.ts'
 import { locationOf, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
@@ -16,7 +17,7 @@ import { repeatable } from './repeatable.ts'
 
 /** PUT /api/collections/:bundle/by-key/:key: editions as a publishing system names them. */
 export default async function upserts(fastify: FastifyInstance) {
-  fastify.addSchema(EditionFailure)
+  for (const schema of [Edition, EditionFailure]) fastify.addSchema(schema)
 
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -36,21 +37,23 @@ const putSchema = {
     {
       201: orReplayed(
         withHeaders(
-          asText({
-            ...Edition,
-            description: 'The new edition with all its fields. Location has its path'
-          }),
+          asText(
+            ref(Edition, {
+              description: 'The new edition with all its fields. Location has its path'
+            })
+          ),
           'Location',
           'Edition-Turn'
         )
       ),
       200: orReplayed(
         withHeaders(
-          asText({
-            ...Edition,
-            description:
-              'The existing edition as it is now, with all its fields. Location has its path'
-          }),
+          asText(
+            ref(Edition, {
+              description:
+                'The existing edition as it is now, with all its fields. Location has its path'
+            })
+          ),
           'Location',
           'Edition-Turn'
         )

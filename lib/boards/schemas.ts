@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
-import { Edition, Placement } from '../editions/schemas.ts'
+import { Edition, OrderOperation, Placement } from '../editions/schemas.ts'
 import { FINDING_CODES, type FindingCode } from '../editions/model.ts'
-import { Draft, LockView } from '../locks/schemas.ts'
+import { Draft, LockView, Petition, Presence, ProposalView } from '../locks/schemas.ts'
 import { ref } from '../schema-parts.ts'
 
 const { payload: _payload, ...draft } = Draft.properties
@@ -70,7 +70,7 @@ export type Readiness = Static<typeof Readiness>
 
 export const Closed = Type.Object(
   {
-    data: Edition,
+    data: ref(Edition),
     meta: Type.Object({
       since: Type.Union([Type.Array(ref(Finding)), Type.Null()], {
         description:
@@ -85,6 +85,90 @@ export const Closed = Type.Object(
 )
 export type Closed = Static<typeof Closed>
 
+/** A save of an edition, as event streams tell it. */
+export const Saved = Type.Object(
+  {
+    entityType: Type.String({ description: 'Type and id of the edition, as locks name it' }),
+    entityId: Type.String(),
+    etag: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The entity tag now, as it is for who saved it; null where Drupal has saved without Quoin'
+    }),
+    uid: Type.Optional(Type.String({ description: 'Who saved it, where that is known' })),
+    name: Type.Optional(Type.String()),
+    fields: Type.Array(Type.String(), { description: 'The fields that changed' }),
+    from: Type.Optional(
+      Type.String({
+        description:
+          'The entity tag of the state that `operations` were done to: the part before the dot counts'
+      })
+    ),
+    operations: Type.Optional(
+      Type.Array(OrderOperation, {
+        description: 'What was done to the running order; only of a lock board'
+      })
+    )
+  },
+  {
+    $id: 'Saved',
+    examples: [
+      {
+        entityType: 'node',
+        entityId: '1',
+        etag: '"V3IySZ4BnJ6dH0qk"',
+        uid: '7',
+        fields: ['title']
+      }
+    ]
+  }
+)
+export type Saved = Static<typeof Saved>
+
+/** What an event of a stream has in its lines; its data is JSON. */
+function streamEvent(names: string[], data: TSchema, hasId = true) {
+  return Type.Object({
+    event: Type.Unsafe<string>({ type: 'string', enum: names }),
+    ...(hasId && { id: Type.String({ description: 'Names the state after the event' }) }),
+    data
+  })
+}
+
+/** An event of a stream: of the locks of an entity, of a lock board or of a list. */
+export const StreamEvent = Type.Unsafe<object>({
+  $id: 'StreamEvent',
+  description: 'One Server-Sent Event, with its data parsed as JSON',
+  oneOf: [
+    streamEvent(
+      ['snapshot'],
+      Type.Object(
+        {
+          data: Type.Array(ref(LockView)),
+          meta: Type.Optional(Type.Object(LockBoard.properties.meta.properties))
+        },
+        { description: 'All locks; `meta` is there on a lock board and of a list' }
+      )
+    ),
+    streamEvent(['locked', 'released'], ref(LockView)),
+    streamEvent(['requested'], ref(Petition)),
+    streamEvent(['present'], ref(Presence)),
+    streamEvent(['proposed'], ref(ProposalView)),
+    streamEvent(['saved'], ref(Saved), false),
+    streamEvent(
+      ['heartbeat'],
+      Type.Object({
+        seconds: Type.Integer({
+          description: 'Since the last heartbeat, or the beginning: the next one may take as long'
+        })
+      }),
+      false
+    ),
+    streamEvent(['stale', 'live'], Type.Object({}), false)
+  ]
+})
+
+/** The schemas that the events of a stream refer to. */
+export const STREAM_SCHEMAS = [LockView, Petition, Presence, ProposalView, Saved, StreamEvent]
+
 /** Lists by the uuids of rows. */
 function byUuid<T extends TSchema>(item: T, description: string) {
   return Type.Unsafe<Record<string, Array<Static<T>>>>({
@@ -97,7 +181,7 @@ function byUuid<T extends TSchema>(item: T, description: string) {
 /** One page of editions, or of what they are made of. */
 export const EditionList = Type.Object(
   {
-    data: Type.Array(Edition),
+    data: Type.Array(ref(Edition)),
     meta: Type.Object({
       limit: Type.Integer(),
       offset: Type.Integer(),

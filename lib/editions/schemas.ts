@@ -1,6 +1,7 @@
 import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair/typebox'
 import { texts } from '../errors.ts'
 import { UUID_PATTERN } from '../patterns.ts'
+import { ref } from '../schema-parts.ts'
 import { LIST_ORDERS, type Sort } from './translate/order.ts'
 
 /**
@@ -13,7 +14,7 @@ export const DETAILED_MAX = 50
 
 /** An edition in core REST's JSON; which fields it has is the CMS's business. */
 export const Edition = Type.Unsafe<Record<string, unknown>>({
-  title: 'Edition',
+  $id: 'Edition',
   description: "An entity in the JSON of Drupal core's REST endpoints: every field a list of items",
   type: 'object',
   additionalProperties: true,
@@ -174,7 +175,8 @@ export const ReadinessHeaders = Type.Object({
   'x-user-uid': Type.Optional(
     Type.String({
       description:
-        'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks neither block nor warn'
+        'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks neither block nor warn',
+      examples: ['7']
     })
   )
 })
@@ -197,13 +199,15 @@ export const CreateHeaders = Type.Object({
   'x-csrf-token': Type.Optional(
     Type.String({
       description:
-        "The token that Drupal's /session/token answers. Needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)"
+        "The token that Drupal's /session/token answers. Needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)",
+      examples: ['X2tva2VuLW9mLWEtc2Vzc2lvbl9mcm9tLURydXBhbA']
     })
   ),
   'x-user-uid': Type.Optional(
     Type.String({
       description:
-        "The uid of the user who wants this, percent-encoded unless it is visible ASCII. Another caller is answered 403 USER_CHANGED. With AUTH=none it says who calls, so that EDITION_LOCKS=enforce can compare it with the uid of a lock; without it every lock counts as another user's"
+        "The uid of the user who wants this, percent-encoded unless it is visible ASCII. Another caller is answered 403 USER_CHANGED. With AUTH=none it says who calls, so that EDITION_LOCKS=enforce can compare it with the uid of a lock; without it every lock counts as another user's",
+      examples: ['7']
     })
   )
 })
@@ -274,7 +278,11 @@ function withDefault(options: IntegerOptions & { default: number }): TInteger {
 /** Before validation `leniently` removes empty and unknown parameters. */
 export const SearchQuery = Type.Object({
   q: Type.Optional(
-    Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })
+    Type.String({
+      maxLength: 255,
+      description: 'Substring of the title, or the exact key',
+      examples: ['november']
+    })
   ),
   status: Type.Optional(
     Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })
@@ -283,14 +291,16 @@ export const SearchQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'Edition type; only for lists of editions'
+      description: 'Edition type; only for lists of editions',
+      examples: ['daily']
     })
   ),
   key: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'Exact key; only for lists of editions'
+      description: 'Exact key; only for lists of editions',
+      examples: ['daily-2026-11-16']
     })
   ),
   sort: Type.Optional(
@@ -366,7 +376,7 @@ function isAbove(most: number, value: unknown): boolean {
 
 export const OrderChanged = Type.Object(
   {
-    data: Edition,
+    data: ref(Edition),
     meta: Type.Object({
       operations: Type.Array(
         Type.Object({

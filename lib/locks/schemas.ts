@@ -107,9 +107,11 @@ export const ListQuery = Type.Object({
     ...FieldName,
     description: 'Only the lock of this field. excludeUid is then ignored'
   }),
-  excludeUid: Type.Optional(Type.String({ description: 'Leave out the locks of this user' })),
+  excludeUid: Type.Optional(
+    Type.String({ description: 'Leave out the locks of this user', examples: ['8'] })
+  ),
   payload: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the texts out' })
+    Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the texts out', examples: [0] })
   )
 })
 export type ListQuery = Static<typeof ListQuery>
@@ -143,7 +145,8 @@ export const FeedHeaders = Type.Object({
   'last-event-id': Type.Optional(
     Type.String({
       description:
-        'The id of the last event that you received. If nothing has changed since, no snapshot is sent'
+        'The id of the last event that you received. If nothing has changed since, no snapshot is sent',
+      examples: ['2jmj7l5rSw0yVb_vlWAYkK']
     })
   )
 })
@@ -152,7 +155,13 @@ export type FeedHeaders = Static<typeof FeedHeaders>
 export const DraftsQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only drafts of this field' }),
   uid: Type.Optional({ ...Uid, description: "Only drafts of this user's texts" }),
-  draft: Type.Optional(Type.String({ minLength: 1, description: 'Only the draft with this id' }))
+  draft: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Only the draft with this id',
+      examples: ['Zm9vYmFyYmF6cXV4']
+    })
+  )
 })
 export type DraftsQuery = Static<typeof DraftsQuery>
 
@@ -308,6 +317,7 @@ export const Petition = Type.Object(
     until: { ...Seconds, description: 'Unix time in seconds when the request ends; 0: it is over' }
   },
   {
+    $id: 'Petition',
     examples: [
       {
         entityType: 'node',
@@ -370,6 +380,7 @@ export const Presence = Type.Object(
     }
   },
   {
+    $id: 'Presence',
     examples: [
       {
         entityType: 'node',
@@ -452,7 +463,8 @@ export const ProposalsQuery = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: 1,
-      description: '1: those that were taken, discarded or withdrawn, in place of the open ones'
+      description: '1: those that were taken, discarded or withdrawn, in place of the open ones',
+      examples: [1]
     })
   )
 })
@@ -460,7 +472,7 @@ export type ProposalsQuery = Static<typeof ProposalsQuery>
 
 export const SettleQuery = Type.Object({
   taken: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1, description: '1: the text was taken' })
+    Type.Integer({ minimum: 0, maximum: 1, description: '1: the text was taken', examples: [1] })
   ),
   uid: Type.Optional({
     ...Uid,
@@ -470,7 +482,8 @@ export const SettleQuery = Type.Object({
   name: Type.Optional(
     Type.String({
       maxLength: 255,
-      description: 'What this user is called. With authentication it is ignored'
+      description: 'What this user is called. With authentication it is ignored',
+      examples: ['Ada']
     })
   )
 })
@@ -562,6 +575,7 @@ export const ProposalView = Type.Object(
     }
   },
   {
+    $id: 'ProposalView',
     examples: [
       {
         entityType: 'node',

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
+import { createParser } from 'eventsource-parser'
 import t from 'tap'
 import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
@@ -59,6 +60,8 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 const validatorOf = schemasOf(document)
 /** Takes no member that the document does not name. A client may be looser; Quoin may not. */
 const closedValidatorOf = schemasOf(closed(document))
+/** Header fields by which a request is done only in one state. */
+const CONDITIONS = ['if-match', 'if-none-match', 'lock-match']
 /** Header fields of any answer, from plugins/app/observers.ts, HTTP and its caches. */
 const ANY_ANSWER = [
   'cache-control',
@@ -203,6 +206,15 @@ t.test('each operation says what it does and shows what is sent and answered', a
       [],
       `${name}: every parameter has a type`
     )
+    // What states a condition has none: Swagger UI sends examples, and the condition would not hold.
+    t.strictSame(
+      parameters
+        .filter(({ example, examples, schema }) => example === undefined && !examples && schema['default'] === undefined && !schema['enum'])
+        .map((parameter) => parameter.name)
+        .filter((name) => !CONDITIONS.includes(name)),
+      [],
+      `${name}: every parameter has an example, a default or its values`
+    )
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     t.strictSame(
       parameters
@@ -242,6 +254,34 @@ function successOfPost(path: string): number {
   if (path.endsWith('/proposals')) return 201
   return /\/(?:requests|presence)$/.test(path) ? 202 : 200
 }
+
+t.test('an edition has one name in the document, wherever it is', (t) => {
+  const { Edition } = document.components.schemas as Record<string, { description?: string; examples?: unknown[] }>
+  t.match(Edition, { description: /JSON of Drupal core/, examples: [{ title: [{ value: 'Monday' }] }] })
+  const text = JSON.stringify(document)
+  t.equal(text.split(JSON.stringify(Edition!.description)).length - 1, 1, 'it is described once')
+  t.ok(text.split('"#/components/schemas/Edition"').length - 1 >= 11, 'and referred to')
+  t.end()
+})
+
+t.test('the events of a stream have schemas, which its example fits', (t) => {
+  const streams = operations.filter(({ path }) => path.endsWith('/events'))
+  t.equal(streams.length, 3)
+  const isEvent = closedValidatorOf({ $ref: '#/components/schemas/StreamEvent' })
+  for (const { name, operation } of streams) {
+    const { schema, example } = operation.responses['200']!.content!['text/event-stream']!
+    t.match(schema, { contentMediaType: 'text/event-stream', contentSchema: { items: { $ref: '#/components/schemas/StreamEvent' } } }, name)
+    const events: Array<Record<string, unknown>> = []
+    createParser({
+      onEvent: ({ event, id, data }) => events.push({ event, ...(id !== undefined && { id }), data: JSON.parse(data) })
+    }).feed(String(example))
+    t.ok(events.length >= 10, `${events.length} events`)
+    for (const event of events) t.ok(isEvent(event), `${name}: ${String(event['event'])} ${JSON.stringify(isEvent.errors)}`)
+  }
+  t.notOk(isEvent({ event: 'saved', data: { fields: 'title' } }), 'and the schema can say no')
+  t.notOk(isEvent({ event: 'unheard', data: {} }))
+  t.end()
+})
 
 t.test('each operation has every status that it can answer', async (t) => {
   for (const { name, path, operation, method } of operations) {

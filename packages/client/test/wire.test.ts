@@ -72,6 +72,7 @@ const PLACES: Record<string, Schema> = {
   Presence: Presence as unknown as Schema,
   ProposalView: ProposalView as unknown as Schema,
   Proposal: schemas['Proposal']!,
+  Saved: schemas['Saved']!,
   Named: answerOf('/api/collection/bundles').properties!['data']!.items!,
   FailureCode: { enum: Object.keys(failures) },
   // What an edition has is the site's affair: the document says no more of one than that it is an object.
@@ -129,6 +130,7 @@ function differing(t: Test, places: Array<[type: string, schema: Schema]>): stri
     [
       `import type { Board, ClosedEdition, Page, Search } from '${client}/editions.ts'`,
       `import type { QuoinError } from '${client}/error.ts'`,
+      `import type { Saved } from '${client}/feed.ts'`,
       `import type { ${EXPORTED.join(', ')} } from '${client}/wire.ts'`,
       'type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }',
       'type Members<T> = T extends Array<infer Item> ? Array<Members<Item>> : T extends object ? { [Name in keyof T as string extends Name ? never : Name]: Members<T[Name]> } : T',
