@@ -12,13 +12,13 @@ export interface Line {
   /** How many requests there were since this was set to 0. */
   count: number
   /** What becomes of the request with this number. */
-  fate: (count: number, request: { method: string; path: string; operation: string }) => Fate
+  fate: (count: number, request: { method: string; path: string; operation: string }) => Fate | Promise<Fate>
 }
 
 /** A line to a service that can fail at any request; closed when the test ends. */
 export async function openLine(t: Test, target: string): Promise<Line> {
   const line: Line = { url: '', count: 0, fate: () => 'answered' }
-  const server = createServer((given, answer) => forward(target, given, answer, fateOf(line, given)))
+  const server = createServer(async (given, answer) => forward(target, given, answer, await fateOf(line, given)))
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
@@ -30,7 +30,7 @@ export async function openLine(t: Test, target: string): Promise<Line> {
   return line
 }
 
-function fateOf(line: Line, { method, url, headers }: IncomingMessage): Fate {
+function fateOf(line: Line, { method, url, headers }: IncomingMessage): Fate | Promise<Fate> {
   const operation = String(headers['x-amz-target'] ?? '').split('.')[1] ?? ''
   return line.fate(++line.count, { method: method!, path: url!, operation })
 }
