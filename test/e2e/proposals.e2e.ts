@@ -3,7 +3,7 @@ import { createClient } from '../../packages/client/src/client.ts'
 import { accessibleAnywhere } from './axe.ts'
 import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
-const AGENT = { uid: 'agent:planner:anna', name: 'Anna' }
+const AGENT = { uid: 'agent:planner:anna', name: 'planner (Anna)' }
 
 t.test('a text is proposed for a field that somebody else has', async (t) => {
   const { seat, edition, client } = await newsroom(t)
@@ -22,9 +22,9 @@ t.test('a text is proposed for a field that somebody else has', async (t) => {
       'The harbour bridge opens on Tuesday at noon, says the ministry',
       { base: '"a"', reason: 'The ministry says so' }
     )
-    await shows(anna.getByText(/^planner, an agent of Anna proposes this, /))
+    await shows(anna.getByText(/^Agent planner \(Anna\) proposes this, /))
     await shows(anna.getByText('The ministry says so'))
-    await until(async () => (await anna.locator('#said').textContent()) === 'planner, an agent of Anna proposes a text for Title')
+    await until(async () => (await anna.locator('#said').textContent()) === 'Agent planner (Anna) proposes a text for Title')
     await accessibleAnywhere(t, anna, 'a proposal')
     await anna.screenshot({ path: 'test/e2e/pictures/proposal.png', fullPage: true })
     await press(anna.locator('[data-proposal] .piece').last())

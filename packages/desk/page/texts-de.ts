@@ -36,7 +36,7 @@ export const de: Texts = {
 
   // People and times
   userNumber: 'Nutzer {uid}',
-  agentOf: '{agent}, ein Agent von {name}',
+  anAgent: 'Agent {name}',
   since: 'seit {time}',
   sinceTyped: 'seit {time}, zuletzt getippt {typed}',
   seconds: '{count} s',

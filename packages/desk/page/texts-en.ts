@@ -37,7 +37,7 @@ export const en = {
 
   // People and times
   userNumber: 'User {uid}',
-  agentOf: '{agent}, an agent of {name}',
+  anAgent: 'Agent {name}',
   since: 'since {time}',
   sinceTyped: 'since {time}, last typed {typed}',
   seconds: '{count} s',

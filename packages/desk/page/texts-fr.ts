@@ -36,7 +36,7 @@ export const fr: Texts = {
 
   // People and times
   userNumber: 'Utilisateur {uid}',
-  agentOf: '{agent}, un agent de {name}',
+  anAgent: 'Agent {name}',
   since: 'depuis {time}',
   sinceTyped: 'depuis {time}, dernière frappe {typed}',
   seconds: '{count} s',

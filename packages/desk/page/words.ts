@@ -99,8 +99,8 @@ export interface Somebody {
   name?: string | undefined
 }
 
-/** The uid of an agent: its name, and the uid of the user that it works for (docs/who-calls.md). */
-const AGENT = /^agent:([^:]+):([^:]+)$/
+/** The uid of an agent, with its name in it (docs/who-calls.md). */
+const AGENT = /^agent:([^:]+):[^:]+$/
 
 /** The name of an agent; undefined of a person. */
 export function agentIn({ uid }: Somebody): string | undefined {
@@ -108,15 +108,12 @@ export function agentIn({ uid }: Somebody): string | undefined {
   return name && decoded(name)
 }
 
-/** What the others call somebody: of an agent, which one it is and whose. */
+/** What the others call somebody. The service names an agent with its user: `planner (Anna)`. */
 export function nameOf(somebody: Somebody): string {
   const { uid, name } = somebody
   const agent = agentIn(somebody)
   if (agent === undefined) return name || say('userNumber', { uid })
-  return say('agentOf', {
-    agent,
-    name: name || say('userNumber', { uid: decoded(AGENT.exec(String(uid))![2]!) })
-  })
+  return say('anAgent', { name: name || agent })
 }
 
 function decoded(part: string): string {

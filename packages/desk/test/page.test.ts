@@ -531,15 +531,15 @@ t.test('times, numbers and people in words', async (t) => {
   t.equal(nameOf({ uid: 7 }), 'User 7')
   t.strictSame(
     [
-      { uid: 'agent:planner:7', name: 'Ada' },
+      { uid: 'agent:planner:7', name: 'planner (Ada)' },
       { uid: 'agent:night%20desk:a%3Ab' },
       { uid: 'agent:%:7', name: 'Ada' },
       { uid: 'agent:planner', name: 'Ada' }
     ].map((somebody) => [nameOf(somebody), initials(somebody)]),
     [
-      ['planner, an agent of Ada', 'P'],
-      ['night desk, an agent of User a:b', 'ND'],
-      ['%, an agent of Ada', '%'],
+      ['Agent planner (Ada)', 'P'],
+      ['Agent night desk', 'ND'],
+      ['Agent Ada', '%'],
       ['Ada', 'A']
     ],
     'an agent is told from its user'

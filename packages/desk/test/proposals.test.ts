@@ -10,7 +10,7 @@ mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
 const ENTITY = { type: 'node', id: '1' }
-const PLANNER = { uid: 'agent:planner:7', name: 'Anna', agent: 'planner', principal: '7' }
+const PLANNER = { uid: 'agent:planner:7', name: 'planner (Anna)', agent: 'planner', principal: '7' }
 const field = { shape: { kind: 'line', name: 'title', label: 'Title' }, text: 'Harbour' } as unknown as Field
 
 const proposalOf = (id: string, more: Partial<Proposal> = {}): Proposal => ({
@@ -99,7 +99,7 @@ t.test('a proposal that is told is read with its text once, and announced', asyn
     ['a', 'b']
   )
   t.strictSame(proposals.of('body'), [])
-  t.strictSame(said, Array(2).fill('planner, an agent of Anna proposes a text for Title'))
+  t.strictSame(said, Array(2).fill('Agent planner (Anna) proposes a text for Title'))
   names()
   proposals.hear(viewOf('a'))
   await turn()
