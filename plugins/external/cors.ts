@@ -30,6 +30,8 @@ const EXPOSED = [
   'Location',
   'Lock-Expires',
   'Lock-Since',
+  'RateLimit',
+  'RateLimit-Policy',
   'Retry-After',
   'X-Request-Id',
   'Cache-Status',

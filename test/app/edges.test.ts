@@ -39,7 +39,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
     'access-control-allow-origin': DESK,
     'access-control-allow-credentials': 'true',
     'access-control-expose-headers':
-      'Edition-Turn, ETag, Idempotency-Replayed, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
+      'Edition-Turn, ETag, Idempotency-Replayed, Location, Lock-Expires, Lock-Since, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Cache-Status, Age, Date',
     vary: 'Origin'
   }
   const answers: Array<[method: 'GET' | 'POST' | 'PATCH' | 'OPTIONS', url: string, status: number]> = [
@@ -316,6 +316,26 @@ t.test('a caller beyond RATE_LIMIT is told when to come back, in the shape of th
     Array(50).fill(400),
     'without RATE_LIMIT there is none'
   )
+})
+
+t.test('with RATE_LIMIT each answer says how many requests are left, and for how long', async (t) => {
+  const fastify = await build(t, { RATE_LIMIT: '2', CORS_ORIGINS: DESK })
+  const told = async (url: string) => {
+    const { statusCode, headers } = await fastify.inject({ url, headers: { origin: DESK } })
+    t.notOk(Object.keys(headers).some((name) => name.startsWith('x-ratelimit')))
+    return [statusCode, headers['ratelimit'], headers['ratelimit-policy']]
+  }
+  const policy = '"minute";q=2;w=60'
+  const wrong = '/api/collections/daily?limit=0'
+  t.match(await told(wrong), [400, /^"minute";r=1;t=(?:[1-5]?\d|60)$/, policy])
+  t.match(await told(wrong), [400, /^"minute";r=0;t=(?:[1-5]?\d|60)$/, policy])
+  const { headers } = await fastify.inject({ url: LOCK, headers: { origin: DESK } })
+  t.strictSame([headers['ratelimit'], headers['ratelimit-policy']], [`"minute";r=0;t=${headers['retry-after']}`, policy], '429 too')
+  t.match(headers['access-control-expose-headers'], /RateLimit, RateLimit-Policy/)
+  t.strictSame(await told('/health/live'), [200, undefined, undefined], 'what is not counted says nothing')
+  t.strictSame(await told('/nowhere'), [404, undefined, undefined])
+  const unlimited = await (await build(t)).inject(wrong)
+  t.notHas(unlimited.headers, { ratelimit: String })
 })
 
 t.test('a caller without credentials counts by address, which only a balancer in TRUST_PROXY may tell', async (t) => {
