@@ -140,7 +140,8 @@ const StoreEnvironment = inGroup('The lock table', {
     }
   ),
   AWS_REGION: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: "The table's region. Credentials come from the AWS SDK's own chain.",
+    description:
+      "The table's region. AWS_DEFAULT_REGION, which the AWS command line takes, counts where it is not set. Credentials come from the AWS SDK's own chain.",
     allowed:
       'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)',
     example: 'eu-central-1',
@@ -361,6 +362,13 @@ export class SettingsError extends Error {
 const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
 
 /**
+ * What a region of AWS is called. All that the SDK knows match, and those that AWS may add. Not
+ * `eu-central-1a`, which is a zone of one.
+ */
+const REGION =
+  /^(?:af|ap|ca|cn|eu|eusc|il|me|mx|sa|us)(?:-(?:de|gov|iso[a-z]?))?-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2}$/
+
+/**
  * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as
  * not set.
  * @throws {SettingsError} naming all that is missing or wrong.
@@ -503,10 +511,26 @@ function readSettings(
       problems.push(`${name} is ${printable(name, env[name]!)} but must be ${schema.allowed}`)
     }
   }
-  if (names.includes('AWS_REGION') && !settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) {
-    problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
+  if (names.includes('AWS_REGION') && !settings.DYNAMODB_ENDPOINT) {
+    if (!env['AWS_REGION'] && env['AWS_DEFAULT_REGION']) {
+      settings.AWS_REGION = env['AWS_DEFAULT_REGION']
+    }
+    checkRegion(settings.AWS_REGION, env, problems)
   }
   return settings
+}
+
+function checkRegion(
+  region: string | undefined,
+  env: Record<string, string | undefined>,
+  problems: string[]
+): void {
+  const { allowed } = Environment.properties.AWS_REGION
+  if (region === undefined) problems.push(`AWS_REGION is missing: ${allowed}`)
+  else if (!REGION.test(region)) {
+    const name = env['AWS_REGION'] ? 'AWS_REGION' : 'AWS_DEFAULT_REGION'
+    problems.push(`${name} is ${printable(name, region)} but must be ${allowed}`)
+  }
 }
 
 function storeOf({

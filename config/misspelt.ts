@@ -7,9 +7,11 @@ const TYPOS = 2
 const SHORTEST = 6
 
 /**
- * Finds environment variables that look like misspelt settings: two letters differ, or a part at
- * the end is missing or too much (`CMS_TIMEOUT` for `CMS_TIMEOUT_MS`). Other programs' variables
- * share the environment, so a name without a setting near it is left alone.
+ * Finds environment variables that look like misspelt settings: two letters differ, a part at the
+ * end is missing or too much (`CMS_TIMEOUT` for `CMS_TIMEOUT_MS`), the prefix is missing
+ * (`LEASE_SECONDS`), Quoin's name is one (`QUOIN_CMS_URL`), or it is in another unit
+ * (`EVENTS_POLL_SECONDS`). Other programs' variables share the environment, so a name without a
+ * setting near it is left alone.
  *
  * @param env such as `process.env`
  * @param settings the names of all settings
@@ -32,8 +34,27 @@ function isNear(name: string, setting: string): boolean {
   return (
     distance(name.toUpperCase(), setting) <= TYPOS ||
     isCutShort(name, setting) ||
-    isCutShort(setting, name)
+    isCutShort(setting, name) ||
+    isWithoutPrefix(name, setting) ||
+    name === `${OWN_PREFIX}${setting}` ||
+    isInOtherUnit(name, setting)
   )
+}
+
+/** What other services put before all of their settings. */
+const OWN_PREFIX = 'QUOIN_'
+
+/** A time, with its unit. */
+const TIME = /^(.+)_(?:MS|SECONDS|MINUTES|HOURS|DAYS)$/
+
+/** Whether a name is the end of a setting, by whole parts of which it has two at least. */
+function isWithoutPrefix(end: string, whole: string): boolean {
+  return end.includes('_') && whole.endsWith(`_${end}`)
+}
+
+function isInOtherUnit(name: string, setting: string): boolean {
+  const what = TIME.exec(name)?.[1]
+  return what !== undefined && what === TIME.exec(setting)?.[1]
 }
 
 /** Whether one name is the beginning of the other, by whole parts of which it has two at least. */

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
 import { Environment, misspeltSettings, readCmsConfig, readConfig, readStoreConfig } from '../../config/env.ts'
 import { fileOf, SECRETS } from '../../config/secret-files.ts'
@@ -329,7 +330,15 @@ t.test('a variable whose name is near that of a setting is told, no other is', a
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['ENVIROMENT', 'ENVIRONMENT'],
     ['LOCK_LEASE_SECOND', 'LOCK_LEASE_SECONDS'],
-    ['cors_origins', 'CORS_ORIGINS']
+    ['cors_origins', 'CORS_ORIGINS'],
+    ['QUOIN_CMS_URL', 'CMS_URL'],
+    ['LEASE_SECONDS', 'LOCK_LEASE_SECONDS'],
+    ['JSONAPI_PATH', 'CMS_JSONAPI_PATH'],
+    ['JWKS_URL', 'AUTH_JWKS_URL'],
+    ['EVENTS_POLL_SECONDS', 'EVENTS_POLL_MS'],
+    ['CMS_STALE_MINUTES', 'CMS_STALE_SECONDS'],
+    ['JOURNAL_SECONDS', 'JOURNAL_DAYS'],
+    ['CMS_PASSWORD_FIEL', 'CMS_PASSWORD_FILE']
   ]
   for (const [name, setting] of near) {
     t.strictSame(misspeltSettings({ [name]: '1' }), [`${name} is not a setting; do you mean ${setting}?`], name)
@@ -348,6 +357,9 @@ t.test('a variable whose name is near that of a setting is told, no other is', a
     'AWS_PROFILE',
     'AWS_ACCESS_KEY_ID',
     'AWS_DEFAULT_REGION',
+    'OTEL_LOG_LEVEL',
+    'SOME_CMS_URL',
+    'BACKUP_DAYS',
     'npm_config_cache',
     'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
     'QUOIN_PORT',
@@ -359,10 +371,58 @@ t.test('a variable whose name is near that of a setting is told, no other is', a
   t.strictSame(misspeltSettings({ CMS_TIMEOUT: '', LOG_LEVEL: 'info' }), [], 'nothing, and what is right')
   t.strictSame(misspeltSettings(Object.fromEntries(SECRETS.map((name) => [fileOf(name), 'x']))), [], 'nor the file of a secret')
   t.strictSame(misspeltSettings({ LOG_LEVELS: 'x', LOG_LEVEL: 'info' }), [], 'a setting that is there already is not meant')
-  t.match(problemsOf({ ENVIRONMENT: 'test', AWS_REGION: 'x', CMS_ULR: 'x' }), [
+  t.match(problemsOf({ ENVIRONMENT: 'test', AWS_REGION: 'us-east-1', CMS_ULR: 'x' }), [
     /^CMS_URL is missing/,
     'CMS_ULR is not a setting; do you mean CMS_URL?'
   ])
+})
+
+t.test('every near miss of a setting is told, whatever its prefix', async (t) => {
+  const names = Object.keys(Environment.properties).filter((name) => name.length >= 8 && name.includes('_'))
+  t.ok(names.length > 30)
+  for (const name of names) {
+    const swapped = name.slice(0, -3) + name.at(-2) + name.at(-3) + name.at(-1)
+    for (const near of [swapped, `${name}S`, `${name}_X`, name.slice(0, -1), name.toLowerCase(), `QUOIN_${name}`]) {
+      if (Object.hasOwn(Environment.properties, near)) continue
+      t.match(misspeltSettings({ [near]: '1' }), [/ is not a setting; do you mean /], near)
+    }
+  }
+})
+
+t.test('AWS_REGION is a region of AWS, and AWS_DEFAULT_REGION counts where it is not set', async (t) => {
+  const { AWS_REGION: _, ...regionless } = enough
+  const regionOf = (env: Record<string, string>) => readConfig({ ...regionless, ...env }).dynamodb.region
+  t.equal(regionOf({ AWS_DEFAULT_REGION: 'eu-west-1' }), 'eu-west-1')
+  t.equal(regionOf({ AWS_DEFAULT_REGION: 'eu-west-1', AWS_REGION: 'us-east-1' }), 'us-east-1')
+  t.equal(regionOf({ AWS_DEFAULT_REGION: 'eu-west-1', AWS_REGION: '' }), 'eu-west-1')
+  t.equal(readStoreConfig({ AWS_DEFAULT_REGION: 'eu-west-1' }).dynamodb.region, 'eu-west-1')
+  for (const region of [
+    'frankfurt',
+    'eu-centrall-1',
+    'eu_central_1',
+    'EU-CENTRAL-1',
+    'eu-central-1a',
+    'eu-central',
+    ' eu-central-1',
+    'https://x'
+  ]) {
+    for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION']) {
+      t.match(
+        problemsOf({ ...regionless, [name]: region }),
+        [new RegExp(`^${name} is ".*" but must be the AWS region of the table, such as eu-central-1`)],
+        region
+      )
+    }
+  }
+  t.equal(regionOf({ AWS_REGION: 'anywhere', DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000' }), 'anywhere', 'an engine of your own has any')
+  const sdk = createRequire(createRequire(import.meta.url).resolve('@aws-sdk/client-dynamodb'))
+  const partitions = readFileSync(
+    join(dirname(sdk.resolve('@aws-sdk/core')), '../dist-es/submodules/client/util-endpoints/lib/aws/partitions.js'),
+    'utf8'
+  )
+  const regions = [...partitions.matchAll(/"([a-z]{2,4}(?:-[a-z]+)+-\d+)": \{/g)].map(([, region]) => region!)
+  t.ok(regions.length > 30)
+  for (const region of regions) t.equal(regionOf({ AWS_REGION: region }), region)
 })
 
 t.test('a variable that is set to nothing counts as not set', async (t) => {
