@@ -39,6 +39,11 @@ const verbs: Record<
     summary: 'makes the lock table, or checks it',
     run: async () => (await import('./packages/setup/table.ts')).table()
   },
+  mcp: {
+    summary:
+      'gives the tools for agents of a running Quoin (QUOIN_URL) to a program that speaks MCP on standard input',
+    run: async () => (await import('./packages/mcp/stdio.ts')).mcp()
+  },
   'drupal-key': {
     summary:
       'makes the key in a file by which the Drupal module signs tokens, or the next one (drupal-key <file>)',

@@ -18,7 +18,7 @@ const MAY_NAME_DRUPALS =
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
 const FLOORS = [
-  /^(?:packages\/(?:desk\/page|drupal-stand-in|setup)\/|dev\/|cli\.ts$)/,
+  /^(?:packages\/(?:(?:desk\/page|drupal-stand-in|setup|mcp\/stdio)\/|mcp\/stdio\.ts$)|dev\/|cli\.ts$)/,
   /^server\.ts$/,
   /^app\.ts$/,
   /^(?:plugins|routes|packages\/(?:desk|mcp)\/server)\//,
@@ -72,7 +72,16 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
     /^(?!packages\/mcp\/server\/|(?:lib|config|routes)\/|node:|fastify$|@modelcontextprotocol\/server$|@sinclair\/typebox(?:\/|$))/,
     'the tools for agents call the services'
   ],
-  [/^(?!packages\/mcp\/|test\/|plugins\/app\/mcp\.ts$)/, /^packages\/mcp\//, 'the service loads the tools for agents at one place'],
+  [
+    /^(?!packages\/mcp\/|test\/|plugins\/app\/mcp\.ts$|cli\.ts$)/,
+    /^packages\/mcp\//,
+    'the service loads the tools for agents at one place'
+  ],
+  [
+    /^packages\/mcp\/stdio(?:\/|\.ts$)/,
+    /^(?!packages\/mcp\/(?:stdio\/|server\/instructions\.ts$)|lib\/package-root\.ts$|node:|@modelcontextprotocol\/server(?:\/|$))/,
+    'what speaks on standard input is a client of a Quoin'
+  ],
   [/^plugins\/app\/mcp\.ts$/, /^packages\/mcp\/(?!server\/mcp\.ts$)/, 'the service loads the plugin of the tools alone'],
   [
     /^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/,

@@ -135,7 +135,7 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   const help = quoin('--help')
   t.equal(help.status, 0)
   for (const [page] of help.stdout.matchAll(/docs\/[\w-]+\.md/g)) t.ok(existsSync(join(project, 'node_modules/quoin', page)), page)
-  for (const verb of ['start', 'dev', 'doctor', 'model', 'types', 'table', 'drupal-key', '--help', '--version']) {
+  for (const verb of ['start', 'dev', 'doctor', 'model', 'types', 'table', 'mcp', 'drupal-key', '--help', '--version']) {
     t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
   }
   t.match(quoin('strat'), { status: 2, stdout: '', stderr: /^There is no quoin strat\n[^]*Usage: quoin/m })
@@ -146,6 +146,7 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('model'), { status: 1, stderr: /CMS_URL is missing/ })
   t.match(quoin('model', '--entity'), { status: 1, stderr: /--entity-type=<name>/ })
   t.match(quoin('table'), { status: 1, stderr: /AWS_REGION is missing/ })
+  t.match(quoin('mcp'), { status: 1, stdout: '', stderr: /^quoin mcp: QUOIN_URL has to be the address of a running Quoin, .*\n$/ })
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
 })
 
