@@ -69,7 +69,24 @@ const ServiceEnvironment = inGroup('The service', {
     description:
       'Whether [agents](agents.md) have tools at /mcp, by the Model Context Protocol. It takes 120 ms of CPU at the start, and 16 MiB.',
     allowed: 'on or off'
-  })
+  }),
+  MCP_PUBLIC_URL: setting(
+    Type.Optional(
+      Type.String({
+        format: 'url',
+        pattern:
+          '^(?:https://[\\w.:[\\]-]+|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d+)?)(?:/[\\w.~-]+)*/mcp$'
+      })
+    ),
+    {
+      description:
+        'With MCP=on and AUTH=jwt: the address at which agents reach /mcp. With it /mcp is [a protected resource](agents.md#oauth): it takes tokens with this audience alone, and their scopes say which tools they allow.',
+      allowed:
+        'the public address of /mcp, by https, or by http on this machine, without a query, such as https://quoin.example.org/mcp (needs AUTH=jwt)',
+      example: 'https://quoin.example.org/mcp',
+      unset: '/mcp takes the credentials that REST takes'
+    }
+  )
 })
 
 const WatchingEnvironment = inGroup('Log, metrics and traces', {
@@ -340,6 +357,8 @@ export interface Config {
   desk: boolean
   /** Whether agents have tools at /mcp. */
   mcp: boolean
+  /** The audience of the tokens for /mcp, where that is a protected resource: its public address. */
+  mcpPublicUrl?: string
   /** How many writes each agent may ask for there. */
   agentWrites: { perMinute: number; perDay: number }
 }
@@ -379,6 +398,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const settings = readSettings(env, problems)
   const cmsAuth = readCmsAuth(settings, env, problems)
   const auth = readAuth(settings, env['CMS_AUTH'], problems)
+  checkMcp(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
   if (problems.length > 0 || !model) {
     throw new SettingsError([...problems, ...misspeltSettings(env)])
@@ -415,10 +435,34 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
     desk: settings.DESK === 'on',
     mcp: settings.MCP === 'on',
+    ...(settings.MCP_PUBLIC_URL !== undefined && { mcpPublicUrl: settings.MCP_PUBLIC_URL }),
     agentWrites: {
       perMinute: settings.AGENT_WRITES_PER_MINUTE,
       perDay: settings.AGENT_WRITES_PER_DAY
     }
+  }
+}
+
+/**
+ * Adds to the problems what would let the token of an agent go where it must not, or leave /mcp
+ * open to others than its operator thinks. Source: MCP 2026-07-28, Authorization: a server must not
+ * pass on the token that it was sent.
+ * @param cmsAuth CMS_AUTH as it was set, without its default
+ */
+function checkMcp(
+  { MCP, MCP_PUBLIC_URL: url, AUTH }: Environment,
+  cmsAuth: string | undefined,
+  problems: string[]
+): void {
+  if (MCP === 'on' && AUTH === 'jwt' && cmsAuth === 'passthrough') {
+    problems.push(
+      'CMS_AUTH is passthrough, but with AUTH=jwt and MCP=on the token of an agent must not go on to Drupal: name a service account (basic, session or oauth), or set MCP=off'
+    )
+  }
+  if (MCP === 'on' && AUTH !== 'jwt' && url !== undefined) {
+    problems.push(
+      'MCP_PUBLIC_URL is set, but /mcp takes tokens of its own only with AUTH=jwt: set AUTH=jwt, or leave it out'
+    )
   }
 }
 

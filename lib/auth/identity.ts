@@ -7,6 +7,8 @@ export interface Identity {
   name?: string
   /** Whether a token lets its bearer lock; absent where the token does not say. */
   mayLock?: boolean
+  /** What a token for a protected resource allows (`scope`); absent of any other credentials. */
+  scopes?: string[]
 }
 
 /** The caller of a request. */
@@ -17,10 +19,15 @@ export interface User extends Identity {
 
 /**
  * Finds out who sent a request, by its header fields alone.
+ * @param audience of the resource that is asked for, where it has tokens of its own
  * @throws {Failure} UNAUTHENTICATED where they identify nobody; AUTH_UNAVAILABLE where that could
  *   not be found out
  */
-export type Check = (headers: IncomingHttpHeaders, requestId: string) => Promise<Identity>
+export type Check = (
+  headers: IncomingHttpHeaders,
+  requestId: string,
+  audience?: string
+) => Promise<Identity>
 
 const RETRY_AFTER_SECONDS = '5'
 

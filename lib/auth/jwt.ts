@@ -96,22 +96,27 @@ export function jwtCheck(
     identities.clear()
   }
 
-  return async function check({ authorization }) {
+  return async function check({ authorization }, _requestId, resource) {
     const token = bearerToken(authorization)
     if (token === undefined) throw tokenMissing()
     const digest = hash('sha256', token, 'base64')
-    const memory = identities.get(digest)
+    const key = resource === undefined ? digest : `${digest} ${resource}`
+    const memory = identities.get(key)
     if (memory && time.now() < memory.until) return memory.identity
     const before = changes
-    const { identity, exp } = await verify(token)
+    const { identity, exp } = await verify(token, resource)
     const until = Math.min(time.now() + REMEMBERED_MS, exp * 1000, renewAt())
-    if (changes === before) identities.set(digest, { identity, until })
+    if (changes === before) identities.set(key, { identity, until })
     return identity
   }
 
-  async function verify(token: string): Promise<{ identity: Identity; exp: number }> {
+  async function verify(
+    token: string,
+    resource: string | undefined
+  ): Promise<{ identity: Identity; exp: number }> {
     const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
       ...options,
+      ...(resource !== undefined && { audience: resource }),
       currentDate: new Date(time.now())
     }).catch((error: unknown) => {
       throw failureOf(error)
@@ -119,7 +124,12 @@ export function jwtCheck(
     if (protectedHeader.typ !== undefined && !TYPES.test(protectedHeader.typ)) {
       throw tokenRefused('The token is not an access token')
     }
-    return { identity: identityIn(payload), exp: payload.exp! }
+    const identity = identityIn(payload)
+    return {
+      identity:
+        resource === undefined ? identity : { ...identity, scopes: scopesIn(payload['scope']) },
+      exp: payload.exp!
+    }
   }
 
   function identityIn(payload: JWTPayload): Identity {
@@ -169,6 +179,12 @@ function agentIdentity(claim: unknown, user: Identity): Identity {
 function holds(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.includes(value)
   return claim === value || (typeof claim === 'string' && claim.split(' ').includes(value))
+}
+
+/** The scopes of a token: words between spaces (RFC 8693 section 4.2), or a list of them. */
+function scopesIn(claim: unknown): string[] {
+  const scopes: unknown[] = typeof claim === 'string' ? claim.split(' ') : [claim].flat()
+  return scopes.filter((scope) => typeof scope === 'string')
 }
 
 function failureOf(error: unknown): Failure {

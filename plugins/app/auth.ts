@@ -6,7 +6,12 @@ import { createCmsAccess } from '../../lib/access/cms-access.ts'
 import { queryToken } from '../../lib/auth/bearer.ts'
 import { isCrossSite } from '../../lib/auth/cross-site.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
-import type { Check, Identity, User } from '../../lib/auth/identity.ts'
+import {
+  unauthenticatedFailure,
+  type Check,
+  type Identity,
+  type User
+} from '../../lib/auth/identity.ts'
 import { Failure, texts } from '../../lib/errors.ts'
 import type { Refusals } from '../../lib/drupal/refusals.ts'
 import { ownPath } from './mount.ts'
@@ -49,6 +54,11 @@ declare module 'fastify' {
      * fields, as EventSource.
      */
     tokenInQuery?: true
+    /**
+     * A resource with tokens of its own: their audience, and what a 401 adds to WWW-Authenticate
+     * (RFC 9728 section 5.1).
+     */
+    resource?: { audience: string; challenge: string }
   }
 }
 
@@ -91,10 +101,21 @@ async function auth(fastify: FastifyInstance, { config, refusals, time }: AuthOp
         `${texts.anotherSite}, with credentials that it adds by itself`
       )
     }
-    const identity = await check(request.headers, request.id)
+    const { resource } = route
+    const identity = await check(request.headers, request.id, resource?.audience).catch(
+      (error: Failure) => {
+        throw resource ? withChallenge(error, resource.challenge) : error
+      }
+    )
     meantFor(request, identity)
     request.identity = { ...identity, admin: admins.has(identity.uid) }
   })
+}
+
+function withChallenge(failure: Failure, challenge: string): Failure {
+  const { code, message, headers, cause } = failure
+  if (code !== 'UNAUTHENTICATED') return failure
+  return unauthenticatedFailure(message, `${headers['www-authenticate']}, ${challenge}`, cause)
 }
 
 /**

@@ -64,13 +64,13 @@ t.test('what settings ask for is loaded from the bundle, or from beside it', asy
       METRICS_PORT: '0',
       DYNAMODB_ENDPOINT: endpoint,
       CMS_URL: await cms.listen(),
-      CMS_AUTH: 'basic',
-      CMS_USER: 'editor',
-      CMS_PASSWORD: 'editor',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       RATE_LIMIT: '1000',
       MCP: 'on',
-      ...jwtEnv(t)
+      ...jwtEnv(t),
+      CMS_AUTH: 'basic',
+      CMS_USER: 'editor',
+      CMS_PASSWORD: 'editor'
     }
   })
   const [, metrics] = await service.says(/Metrics at (http:[^"]+)"/)

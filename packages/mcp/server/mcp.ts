@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../../config/env.ts'
 import { openCallCounts } from './call-counts.ts'
 import { mountMcp } from './mount.ts'
+import { resourceOf } from './resource.ts'
 import { serverFor } from './server.ts'
 import type { ToolServices } from './tool.ts'
 
@@ -15,6 +16,7 @@ export default async function mcp(fastify: FastifyInstance, { config, services }
   const count = openCallCounts(fastify)
   mountMcp(fastify, {
     factory: (exchange) => serverFor(exchange, { config, services, count }),
-    corsOrigins: config.corsOrigins
+    corsOrigins: config.corsOrigins,
+    resource: resourceOf(config)
   })
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
 import { Failure } from '../../../lib/errors.ts'
 import { refuseOtherOrigins } from './origin.ts'
+import { serveMetadata, type ProtectedResource } from './resource.ts'
 
 /** The request that a message came in, and its reply. */
 export interface Exchange {
@@ -14,6 +15,8 @@ export interface McpMount {
   factory(exchange: Exchange): McpServer
   /** The origins whose pages may call. */
   corsOrigins: readonly string[]
+  /** Where it is a protected resource of OAuth. */
+  resource?: ProtectedResource | undefined
 }
 
 /**
@@ -21,7 +24,10 @@ export interface McpMount {
  * handshake). It keeps no sessions: each request says all. Calls that run when the instance closes
  * end like all other requests; streams of subscriptions are ended.
  */
-export function mountMcp(fastify: FastifyInstance, { factory, corsOrigins }: McpMount): void {
+export function mountMcp(
+  fastify: FastifyInstance,
+  { factory, corsOrigins, resource }: McpMount
+): void {
   const handler = createMcpHandler(({ authInfo }) => factory(exchangeIn(authInfo!)), {
     onerror: (err) => fastify.log.info({ err }, 'a message of MCP was refused')
   })
@@ -31,6 +37,7 @@ export function mountMcp(fastify: FastifyInstance, { factory, corsOrigins }: Mcp
   const options = {
     // MCP describes itself: OpenAPI has no words for it.
     schema: { hide: true },
+    config: resource ? { resource } : {},
     onRequest: async (request: FastifyRequest) => refuseOtherOrigins(request, corsOrigins)
   }
   async function serve(request: FastifyRequest, reply: FastifyReply) {
@@ -41,7 +48,8 @@ export function mountMcp(fastify: FastifyInstance, { factory, corsOrigins }: Mcp
       authInfo: {
         token: '',
         clientId: request.uid ?? '',
-        scopes: [],
+        scopes: request.identity?.scopes ?? [],
+        ...(resource && { resourceMetadataUrl: resource.metadataUrl }),
         extra: { request, reply } satisfies Exchange
       },
       ...(request.body !== undefined && { parsedBody: request.body })
@@ -52,10 +60,11 @@ export function mountMcp(fastify: FastifyInstance, { factory, corsOrigins }: Mcp
   // There are no sessions: the SDK says so to who asks for the stream of one, or ends one.
   fastify.get('/mcp', { ...options, exposeHeadRoute: false }, serve)
   fastify.delete('/mcp', options, serve)
+  if (resource) serveMetadata(fastify, resource)
 }
 
 /** The SDK hands `extra` through to whoever serves the message. */
-function exchangeIn({ extra }: { extra?: Record<string, unknown> }): Exchange {
+export function exchangeIn({ extra }: { extra?: Record<string, unknown> }): Exchange {
   return extra as unknown as Exchange
 }
 

@@ -1,6 +1,7 @@
 import {
   fromJsonSchema,
   McpServer,
+  type AuthInfo,
   type CallToolResult,
   type JsonSchemaType
 } from '@modelcontextprotocol/server'
@@ -11,8 +12,9 @@ import { callingAgent } from './agent.ts'
 import { checkArguments, uncheckedArguments } from './arguments-check.ts'
 import type { CountCall } from './call-counts.ts'
 import { INSTRUCTIONS } from './instructions.ts'
-import type { Exchange } from './mount.ts'
+import { exchangeIn, type Exchange } from './mount.ts'
 import { ToolRefusal } from './refusals.ts'
+import { scopeChallenge } from './resource.ts'
 import { answered, refused } from './results.ts'
 import type { Tool, ToolCall, ToolServices } from './tool.ts'
 import { TOOLS } from './tools.ts'
@@ -33,7 +35,9 @@ const PREPARED = TOOLS.map((tool) => ({
       // It says something of tools alone that write.
       ...(tool.writes && { destructiveHint: tool.replaces === true }),
       openWorldHint: false
-    }
+    },
+    scopeChallenge: ({ authInfo }: { authInfo?: AuthInfo }) =>
+      scopeChallenge(tool.scope, exchangeIn(authInfo!).request.identity?.scopes)
   }
 }))
 
