@@ -114,7 +114,21 @@ t.test('the files that the documents name are there', async (t) => {
 })
 
 /** Variables in the documents' commands that are no settings of the service. */
-const NO_SETTINGS = ['Q', 'E', 'K', 'CLOSE', 'ENTRY', 'ORDER', 'DRUPAL_ROOT', 'FUZZ_SEED', 'HISTORIES', 'SOAK_SECONDS']
+const NO_SETTINGS = [
+  'Q',
+  'E',
+  'K',
+  'CLOSE',
+  'ENTRY',
+  'ORDER',
+  'DRUPAL_ROOT',
+  'FUZZ_SEED',
+  'HISTORIES',
+  'SOAK_SECONDS',
+  'QUOIN_URL',
+  'QUOIN_TOKEN',
+  'QUOIN_AGENT'
+]
 
 t.test('every block of commands in the documents can be read by a shell, and sets what there is', async (t) => {
   let blocks = 0
