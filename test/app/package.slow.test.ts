@@ -169,6 +169,19 @@ t.test('npx quoin says how to install the optional package that a setting needs'
   }
 })
 
+t.test('npx quoin mcp says in one line which package it needs', async (t) => {
+  const said = spawnSync(process.execPath, [join(project, 'node_modules/.bin/quoin'), 'mcp'], {
+    cwd: project,
+    env: { QUOIN_URL: 'http://127.0.0.1:9' },
+    encoding: 'utf8'
+  })
+  t.match(said, {
+    status: 1,
+    stdout: '',
+    stderr: /^quoin mcp: the package @modelcontextprotocol\/server is not installed\. Run npm install @modelcontextprotocol\/server@.*\n$/
+  })
+})
+
 t.test('beside the package of their protocol the tools for agents are at /mcp', async (t) => {
   for (const path of closure(['@modelcontextprotocol/server'])) {
     const link = join(project, path)
