@@ -5,10 +5,12 @@ import { ownerOf } from '../locks/record.ts'
 import type { Draft, Entity, LockView } from '../locks/schemas.ts'
 import type { Finding } from './schemas.ts'
 
-/** The locks and drafts of an entity, and whether the editor may see it. */
+/** The locks, drafts and open proposals of an entity, and whether the editor may see it. */
 export interface Work {
   locks: LockState[]
   drafts: Draft[]
+  /** How many proposals are open. */
+  proposals: number
   isShown: boolean
 }
 

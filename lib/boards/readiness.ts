@@ -25,7 +25,7 @@ import type { Finding, Readiness } from './schemas.ts'
 import type { MayView } from './visible-locks.ts'
 
 export interface ReadinessContext {
-  locks: Pick<Locks, 'list' | 'drafts'>
+  locks: Pick<Locks, 'survey' | 'drafts'>
   model: ContentModel
 }
 
@@ -51,7 +51,7 @@ export interface ReadinessCheck extends Readiness {
 export const ARTICLES_MAX = 1000
 
 /**
- * Looks at an edition, at its articles, and at the locks and drafts of both.
+ * Looks at an edition, at its articles, and at the locks, drafts and open proposals of both.
  * @throws {Failure} TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE, STORE_FAILED
  */
 export async function checkReadiness(
@@ -87,7 +87,8 @@ export async function checkReadiness(
     entities.map((entity) => work.get(entity)),
     uid
   ]
-  return { ...verdictOn(findings, model), etag: weakTagOf(state) }
+  const proposals = [...work.values()].reduce((sum, { proposals }) => sum + proposals, 0)
+  return { ...verdictOn(findings, model), proposals, etag: weakTagOf(state) }
 }
 
 function checkSize({ length }: PlacedArticle[]): void {
@@ -111,7 +112,7 @@ function distinct(entities: Entity[]): Entity[] {
 }
 
 /**
- * Reads the locks and drafts of entities.
+ * Reads the locks and drafts of entities, and counts their open proposals.
  * @param language of the edition: locks on other translations do not count
  */
 async function readWork(
@@ -124,8 +125,10 @@ async function readWork(
   await forEach(entities, async (entity) => {
     const lockStates: Work['locks'] = []
     const drafts: Draft[] = []
+    let proposalCount = 0
     for (const name of inLanguage(entity, language, model)) {
-      const { Items } = await locks.list(name)
+      const { Items, proposals } = await locks.survey(name)
+      proposalCount += proposals
       lockStates.push(
         ...Items.map((record: LockRecord) => ({
           lock: viewOf(name, record),
@@ -135,13 +138,13 @@ async function readWork(
       drafts.push(...(await locks.drafts.list(name)).Items)
     }
     const isShown = lockStates.length + drafts.length === 0 || (await mayView(entity))
-    work.set(entity, { locks: lockStates, drafts, isShown })
+    work.set(entity, { locks: lockStates, drafts, proposals: proposalCount, isShown })
   })
   return work
 }
 
 /** The content model says which findings block. */
-function verdictOn(findings: Finding[], model: ContentModel): Readiness {
+function verdictOn(findings: Finding[], model: ContentModel): Omit<Readiness, 'proposals'> {
   const blockerCodes = new Set<string>(model.closing.blockers)
   const blockers = findings.filter(({ code }) => blockerCodes.has(code))
   const warnings = findings.filter(({ code }) => !blockerCodes.has(code))

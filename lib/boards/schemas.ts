@@ -62,9 +62,15 @@ export const Readiness = Type.Object(
     }),
     warnings: Type.Array(ref(Finding), {
       description: 'The other findings, for the editor to know'
+    }),
+    proposals: Type.Integer({
+      description: 'How many proposals are open, for the edition and its articles'
     })
   },
-  { $id: 'Readiness', examples: [{ ready: false, blockers: Finding.examples, warnings: [] }] }
+  {
+    $id: 'Readiness',
+    examples: [{ ready: false, blockers: Finding.examples, warnings: [], proposals: 0 }]
+  }
 )
 export type Readiness = Static<typeof Readiness>
 

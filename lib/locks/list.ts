@@ -26,6 +26,16 @@ export async function listLocks(
   return { Items, Count, ScannedCount }
 }
 
+/** The locks of an entity with their texts, and how many proposals for it are open. */
+export async function surveyLocks(
+  context: LockContext,
+  entity: Entity
+): Promise<Pick<LockList, 'Items'> & { proposals: number }> {
+  await context.time.ready()
+  const { Items, signs } = await readLocks(context, entity, {})
+  return { Items, proposals: proposalsIn(entity, signs, momentNow(context)).length }
+}
+
 /** The locks of several entities, in their order; without payloads. */
 export async function viewLocks(context: LockContext, entities: Entity[]): Promise<LockView[]> {
   const views = new Map<Entity, LockView[]>()

@@ -18,7 +18,7 @@ import {
 import { discardDrafts, listDrafts } from './drafts.ts'
 import type { FeedOptions } from './feed-context.ts'
 import { createFeed } from './feed.ts'
-import { listLocks, readForFeed, viewLocks } from './list.ts'
+import { listLocks, readForFeed, surveyLocks, viewLocks } from './list.ts'
 import { overwrite } from './overwrite.ts'
 import { filePetition, withdrawPetitions } from './petitions.ts'
 import { enterPresence, leavePresence } from './presence.ts'
@@ -98,6 +98,7 @@ export function createLocks(deps: LocksDeps) {
     /** What became of the requests so far. */
     counts: counts as Readonly<LockCounts>,
     list: (entity: Entity, query?: ListQuery) => listLocks(context, entity, query),
+    survey: (entity: Entity) => surveyLocks(context, entity),
     view: (entities: Entity[]) => viewLocks(context, entities),
     checks: (entity: Entity, fieldNames: string[], owner: LockOwner) =>
       lockChecks(context, entity, fieldNames, owner),

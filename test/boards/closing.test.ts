@@ -87,13 +87,27 @@ async function desk(t: Test, env: Record<string, string> = {}): Promise<Desk> {
 const codes = (findings: Item[]) =>
   findings.map(({ code, entityType, entityId, fieldName }) => [code, `${entityType}/${entityId}`, fieldName].filter(Boolean).join(' '))
 
+t.test('open proposals for an edition and its articles are counted, and neither block nor warn', async (t) => {
+  const { send, edition } = await desk(t)
+  const id = await edition([4, 5])
+  const look = () => send('GET', `/api/collection/${id}/readiness`)
+  const { headers } = await look()
+  const body = { fieldName: 'title', userData: ada, payload: 'x' }
+  for (const entity of [`publisher_container/${id}`, 'node/4', 'node/4', 'node/6']) {
+    t.equal((await send('POST', `/api/cloud/data-state/${entity}/proposals`, body)).status, 201)
+  }
+  const after = await look()
+  t.strictSame(after.body, { ready: true, blockers: [], warnings: [], proposals: 3 })
+  t.not(after.headers['etag'], headers['etag'])
+})
+
 t.test('an edition is ready, or what speaks against it is told', async (t) => {
   const { send, lock, edition, cms } = await desk(t)
   const id = await edition([4, 5])
   const look = async (of = id, headers = {}) => send('GET', `/api/collection/${of}/readiness`, undefined, headers)
 
   const clean = await look()
-  t.strictSame(clean.body, { ready: true, blockers: [], warnings: [] })
+  t.strictSame(clean.body, { ready: true, blockers: [], warnings: [], proposals: 0 })
   const before = cms.requests
   t.equal((await look(id, { 'if-none-match': clean.headers['etag'] })).status, 304)
   t.equal(cms.requests - before, 2, 'two requests to the CMS, whatever the edition holds')
@@ -207,7 +221,7 @@ const clean: Inspection = {
   etag: '"a.b"',
   articles: [{ field: 'field_articles', entityType: 'node', id: '4', uuid: 'u4', state: 'published' }]
 }
-const nothing = { list: async () => ({ Items: [], Count: 0, ScannedCount: 0 }), drafts: { list: async () => ({ Items: [], Count: 0 }) } }
+const nothing = { survey: async () => ({ Items: [], proposals: 0 }), drafts: { list: async () => ({ Items: [], Count: 0 }) } }
 const record = { env_entityType_entityId: 'x', fieldName: 'title', timestamp: 5, userData: ada, payload: 'typed', version: 'v' }
 const everybody = { uid: undefined, mayView: async () => true }
 
@@ -216,7 +230,7 @@ t.test('what comes between the check and the save is told, and a second look tha
   const { payload: _payload, version: _version, ...idle } = record
   const held = (type: string) => (type === 'node' ? (locked ? [record] : []) : [idle])
   const locks = {
-    list: async ({ type }: { type: string }) => ({ Items: held(type), Count: 0, ScannedCount: 0 }),
+    survey: async ({ type }: { type: string }) => ({ Items: held(type), proposals: 0 }),
     drafts: { list: async () => ({ Items: [{ ...record, id: 'd', displacedAt: 1 }], Count: 1 }) }
   }
   const closing = createClosing({
@@ -248,7 +262,7 @@ t.test('what comes between the check and the save is told, and a second look tha
 
 t.test('the entity tag of a readiness is a weak one, the same in whatever order an engine reads the members of a lock', async (t) => {
   const etagOf = async (userData: object) => {
-    const locks = { list: async () => ({ Items: [{ ...record, userData }], Count: 1, ScannedCount: 1 }), drafts: nothing.drafts }
+    const locks = { survey: async () => ({ Items: [{ ...record, userData }], proposals: 0 }), drafts: nothing.drafts }
     return (
       await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => clean } as never }).readiness(
         '1',
@@ -265,7 +279,7 @@ t.test('the entity tag of a readiness is a weak one, the same in whatever order 
 
 t.test('what is hidden from the caller blocks without names', async (t) => {
   const locks = {
-    list: async ({ type }: { type: string }) => ({
+    survey: async ({ type }: { type: string }) => ({
       Items:
         type === 'node'
           ? [record, { ...record, fieldName: 'body', userData: undefined }, { ...record, fieldName: 'teaser', userData: { uid: '5' } }]
@@ -400,7 +414,7 @@ t.test('a look asks for the locks and the drafts of each entity once', async (t)
   for (const count of [10, 60, 300]) {
     const asked = { locks: 0, drafts: 0 }
     const locks = {
-      async list() {
+      async survey() {
         asked.locks++
         return { Items: [], Count: 0, ScannedCount: 0 }
       },

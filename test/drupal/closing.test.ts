@@ -47,7 +47,7 @@ async function compareClosing(
   const before = await stored(id)
   t.equal(before[published][0].value, false)
   const look = await quoin(service, editor, 'GET', `/api/collection/${id}/readiness`)
-  t.strictSame([look.status, look.body], [200, { ready: true, blockers: [], warnings: [] }])
+  t.strictSame([look.status, look.body], [200, { ready: true, blockers: [], warnings: [], proposals: 0 }])
 
   t.equal(
     (

@@ -96,6 +96,8 @@ export interface Readiness {
   ready: boolean
   blockers: Finding[]
   warnings: Finding[]
+  /** How many proposals are open, for the edition and its articles. */
+  proposals: number
 }
 
 /** A bundle or an edition type. */

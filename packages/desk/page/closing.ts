@@ -84,7 +84,7 @@ export function createClosing({
   const { value } = model.closing
   let isOpen = false
   let isActing = false
-  let readiness: Readiness | undefined
+  let readiness: Omit<Readiness, 'proposals'> | undefined
   let failure: QuoinError | undefined
   let settle: ReturnType<typeof setTimeout> | undefined
   let checks = 0

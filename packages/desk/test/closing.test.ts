@@ -15,6 +15,7 @@ const readinessOf = (blockers: Finding[], warnings: Finding[] = []): ReadReadine
   ready: blockers.length === 0,
   blockers,
   warnings,
+  proposals: 0,
   etag: 'r'
 })
 

@@ -150,7 +150,7 @@ function open(
       async *search() {
         yield { editions: service.found }
       },
-      readiness: async () => ({ ready: true, blockers: [], warnings: [] }),
+      readiness: async () => ({ ready: true, blockers: [], warnings: [], proposals: 0 }),
       close: async () => ({ ...(await answer({ ...present.edition, status: [{ value: true }] })), since: null }),
       subscribe: subscribe('edition')
     },
