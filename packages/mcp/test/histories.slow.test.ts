@@ -6,7 +6,7 @@ import { hasDynoxide } from '../../../test/locks/fixtures/dynoxide.ts'
 import { startEngine } from '../../../test/locks/fixtures/engines.ts'
 import { randomOf } from '../../../test/locks/fixtures/schedule.ts'
 import { openLine, type Fate, type Line } from './line.ts'
-import { anna, bearer, ben, openNewsroom, planner, type Newsroom } from './newsroom.ts'
+import { bearer, openNewsroom, type Newsroom } from './newsroom.ts'
 
 /** How many histories are tried, from the seed MCP_FIRST on. */
 const HISTORIES = Number(process.env['MCP_HISTORIES'] ?? 40)
@@ -18,9 +18,16 @@ const EDITIONS = 40
 
 type Headers = Record<string, string>
 
+/** A token that outlives many histories. */
+const tokenFor = (claims: object): Headers => bearer({ ...claims, exp: Math.floor(Date.now() / 1000) + 86_400 })
+
 /** Two people, and an agent that works for each of them. */
-const people: Record<string, Headers> = { anna, ben }
-const agents: Record<string, Headers> = { planner, scribe: bearer({ sub: '8', name: 'Ben', act: { sub: 'scribe' } }) }
+const people: Record<string, Headers> = { anna: tokenFor({ sub: '7', name: 'Anna' }), ben: tokenFor({ sub: '8', name: 'Ben' }) }
+const agents: Record<string, Headers> = {
+  planner: tokenFor({ sub: '7', name: 'Anna', act: { sub: 'planner' } }),
+  scribe: tokenFor({ sub: '8', name: 'Ben', act: { sub: 'scribe' } })
+}
+const chief = tokenFor({ sub: '1', name: 'Chief' })
 
 interface World extends Newsroom {
   table: DynamoDBDocumentClient
@@ -49,7 +56,7 @@ const pathOf = ({ id }: World) => `/api/cloud/data-state/publisher_container/${i
 
 async function stateOf(world: World): Promise<State> {
   const { rest, id, table } = world
-  const { body } = await rest('GET', `/api/collection/${id}`)
+  const { body } = await rest('GET', `/api/collection/${id}`, { headers: chief })
   const values = Object.fromEntries(FIELDS.map((field) => [field, String(body[field][0]?.value)]))
   const key = `test-publisher_container-${id}`
   const partitions = [key, `${key}#drafts`, `${key}#proposals`]
@@ -231,7 +238,7 @@ async function tryHistory(world: World, seed: number): Promise<string | undefine
   }
   // What is left is no other history's.
   for (const field of FIELDS) {
-    await world.rest('DELETE', `${pathOf(world)}?fieldName=${field}`, { headers: bearer({ sub: '1', name: 'Chief' }) })
+    await world.rest('DELETE', `${pathOf(world)}?fieldName=${field}`, { headers: chief })
   }
   return undefined
 }
