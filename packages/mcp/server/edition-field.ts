@@ -5,9 +5,10 @@ import { inLanguage, languageOf } from '../../../lib/boards/names.ts'
 import type { ContentModel } from '../../../lib/editions/model.ts'
 import type { EditionJson, FieldItem } from '../../../lib/editions/translate/edition-json.ts'
 import { matches } from '../../../lib/editions/translate/etag.ts'
-import { Failure } from '../../../lib/errors.ts'
 import type { Entity, LockView } from '../../../lib/locks/schemas.ts'
-import { holderAnswer } from './locking.ts'
+import { wrongArguments } from './arguments-check.ts'
+import { lockRow } from './lock-rows.ts'
+import { ToolRefusal } from './refusals.ts'
 import type { WritingCall } from './tool.ts'
 
 /** A field of an edition as it is now. */
@@ -24,6 +25,11 @@ export interface EditionField {
 /** Names of fields that publish an edition, now or later, whatever a content model says. */
 const PUBLISHING = ['moderation_state', 'publish_on', 'unpublish_on']
 
+const NOT_PUBLISHED = {
+  message: 'No tool publishes, unpublishes or closes an edition. Nothing was saved.',
+  next: 'Ask the person you work for to do it.'
+}
+
 /**
  * Refuses the fields that publish, unpublish or close an edition: people do that.
  * @throws {Failure} FORBIDDEN
@@ -31,10 +37,7 @@ const PUBLISHING = ['moderation_state', 'publish_on', 'unpublish_on']
 export function refusePublishing({ keys, closing }: ContentModel, field: string): void {
   const refused = [keys.published, closing.field, ...PUBLISHING]
   if (!refused.includes(field)) return
-  throw new Failure(
-    'FORBIDDEN',
-    'No tool publishes, unpublishes or closes an edition: ask a person'
-  )
+  throw new ToolRefusal('FORBIDDEN', NOT_PUBLISHED)
 }
 
 /**
@@ -50,8 +53,9 @@ export async function readField(
   const { json, etag } = await services.editions.read(id, request.caller)
   const edition = JSON.parse(json) as EditionJson
   if (!Object.hasOwn(edition, field)) {
-    const names = Object.keys(edition).join(', ')
-    throw new Failure('BAD_REQUEST', `This edition has no such field. There are ${names}`)
+    throw wrongArguments([
+      { argument: 'field', problem: 'The edition has no such field', allowed: Object.keys(edition) }
+    ])
   }
   const entity = lockedAs(edition, model)
   await request.demandLock('edit', entity)
@@ -78,10 +82,9 @@ export function itemsFor(
 ): unknown {
   if (value === null || Array.isArray(value)) return value
   if (items.length > 1) {
-    throw new Failure(
-      'BAD_REQUEST',
-      `This field has ${items.length} items: give all of them, as a list`
-    )
+    throw wrongArguments([
+      { argument: 'value', problem: 'The field has several items: give all of them, as a list' }
+    ])
   }
   const main = model.mainProperty[field] ?? 'value'
   const [item] = items
@@ -105,7 +108,7 @@ export const CHECK_NOTE =
  * @param version of the agent's own lock, which is not in the way
  */
 export async function foresee(
-  { services }: WritingCall,
+  { services, agent }: WritingCall,
   { names, tag }: EditionField,
   expected: { field: string; tag: string | undefined; version: string | undefined },
   isChanged: boolean
@@ -114,7 +117,13 @@ export async function foresee(
   const inTheWay = locks.filter((lock) => isInTheWay(lock, expected))
   const isTagCurrent = expected.tag === undefined || matches(expected.tag, tag)
   const outcome = !isTagCurrent || inTheWay.length > 0 ? 'refused' : isChanged ? 'saved' : 'same'
-  return { outcome, isTagCurrent, tag, heldBy: inTheWay.map(holderAnswer), note: CHECK_NOTE }
+  return {
+    outcome,
+    isTagCurrent,
+    tag,
+    heldBy: inTheWay.map((lock) => lockRow(lock, agent.uid)),
+    note: CHECK_NOTE
+  }
 }
 
 function isInTheWay(

@@ -1,6 +1,8 @@
 import { Failure, texts } from '../../../lib/errors.ts'
 import type { AcquiredOutcome, LockRefusal } from '../../../lib/locks/outcome.ts'
-import type { Entity, LockView } from '../../../lib/locks/schemas.ts'
+import type { Entity } from '../../../lib/locks/schemas.ts'
+import { lockRow } from './lock-rows.ts'
+import { ToolRefusal } from './refusals.ts'
 import type { WritingCall } from './tool.ts'
 import { authorOf, timeText, userDataOf } from './writing.ts'
 
@@ -39,11 +41,19 @@ export async function takeLock(
 function notTaken({ outcome, lock }: LockRefusal, version: string | undefined): Failure {
   const details = lock ? { lock } : {}
   if (outcome === 'held') return new Failure('FIELD_LOCKED', texts.held, { details })
-  const why =
-    version === undefined
-      ? 'Another session of this agent has locked the field, or is about to'
-      : 'Your lock in this version is over: it has ended, was released, or has another version. Nothing was kept of this call'
-  return new Failure('LOCK_CHANGED', why, { details })
+  const shown = { details: lock ? { lock: lockRow(lock) } : {} }
+  return new ToolRefusal('LOCK_CHANGED', version === undefined ? OTHER_SESSION : LOCK_OVER, shown)
+}
+
+const OTHER_SESSION = {
+  message: 'Another session of this agent has locked the field, or is about to. Nothing was done.',
+  next: 'Leave the field to it, or leave a proposal (propose_text).'
+}
+
+const LOCK_OVER = {
+  message:
+    'Your lock in this version is over: it has ended, was released, or has another version. Nothing of this call was kept.',
+  next: 'Read what is there now, then start anew, or leave a proposal (propose_text).'
 }
 
 /** A lock as its holder is told of it. */
@@ -83,15 +93,4 @@ export async function giveBack(
 /** What is said of a lock that could not be given back. */
 export function stays(endsAt: string): string {
   return `The lock could not be given back. It ends by itself at ${endsAt}`
-}
-
-/** A lock in the way, as an agent is told of it. */
-export function holderAnswer({ fieldName, userData, timestamp, expiresAt }: LockView) {
-  return {
-    field: fieldName,
-    uid: userData?.uid,
-    name: userData?.name,
-    since: timeText(timestamp),
-    ...(expiresAt !== undefined && { endsAt: timeText(expiresAt) })
-  }
 }

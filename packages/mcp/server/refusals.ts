@@ -163,6 +163,7 @@ const WORDS: Readonly<Record<FailureCode, Words>> = {
 /** How a refusal's details are shown; those that are not here are left out. */
 const DETAILS: Readonly<Record<string, (value: any) => unknown>> = {
   lock: (lock: Holder) => lockRow(lock),
+  ownLock: (words: unknown) => words,
   locks: (locks: Holder[]) => locks.map((lock) => lockRow(lock)),
   blockers: (findings: Finding[]) => findings.map(findingRow),
   warnings: (findings: Finding[]) => findings.map(findingRow),

@@ -17,7 +17,7 @@ t.test('a lock that cannot be given back is told of, with when it ends', async (
   const room = await openFaulty(t)
   noRelease(room.toStore)
   const saved = await room.call('edit_field', await editOf(room, 'Saved'))
-  t.match(saved, { isError: false, body: { saved: true, lock: /^The lock could not be given back. It ends by itself at 20/ } })
+  t.match(saved, { isError: false, body: { saved: true, ownLock: /^The lock could not be given back. It ends by itself at 20/ } })
   heal(room)
   t.match((await placesOf(room, 'Saved')).lock, { userData: { uid: MINE }, expiresAt: Number })
   await room.rest('POST', `${LOCK}/requests`, { headers: ben, body: { fieldName: 'title' } })
@@ -25,7 +25,7 @@ t.test('a lock that cannot be given back is told of, with when it ends', async (
   const args = await editOf(room, 'x'.repeat(300))
   noRelease(room.toStore)
   const refused = await room.call('edit_field', args)
-  t.match(refused.body.error, { code: 'UNPROCESSABLE', message: /The lock could not be given back. It ends by itself at 20/ })
+  t.match(refused.body.error, { code: 'UNPROCESSABLE', ownLock: /^The lock could not be given back. It ends by itself at 20/ })
   heal(room)
 })
 

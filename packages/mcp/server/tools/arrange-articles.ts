@@ -2,8 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import { checkOperations, rearrange, uuidsFor } from '../../../../lib/editions/order/operations.ts'
 import type { Attempt } from '../../../../lib/editions/save/attempt.ts'
 import type { ArticleRef, OrderOperation } from '../../../../lib/editions/schemas.ts'
-import { Failure } from '../../../../lib/errors.ts'
+import type { Failure } from '../../../../lib/errors.ts'
 import { isUuid } from '../../../../lib/patterns.ts'
+import { wrongArguments } from '../arguments-check.ts'
 import { foresee, readField, type EditionField } from '../edition-field.ts'
 import { defineTool, type WritingCall } from '../tool.ts'
 import { authorOf, countWrite, saveOnce, type DoneOnce } from '../writing.ts'
@@ -46,7 +47,7 @@ export const arrangeArticles = defineTool({
   async run(call, { check = false, ...args }) {
     const field = orderField(call, args.field)
     const operations = args.operations.map(operationOf)
-    checkOperations(operations)
+    refuseWrong(operations)
     const present = await readField(call, args.id, field)
     if (check) return checkOrder(call, present, { ...args, field }, operations)
     await countWrite(call)
@@ -57,12 +58,23 @@ export const arrangeArticles = defineTool({
   }
 })
 
-/** @throws {Failure} BAD_REQUEST for a field that holds no articles */
+/** @throws {ToolRefusal} BAD_REQUEST for operations that say too much or too little */
+function refuseWrong(operations: OrderOperation[]): void {
+  try {
+    checkOperations(operations)
+  } catch (error) {
+    throw wrongArguments([{ argument: 'operations', problem: (error as Failure).message }])
+  }
+}
+
+/** @throws {ToolRefusal} BAD_REQUEST for a field that holds no articles */
 function orderField({ model }: WritingCall, field: string | undefined): string {
   const { articles } = model.fields
   const order = field ?? articles[0]
   if (order !== undefined && articles.includes(order)) return order
-  throw new Failure('BAD_REQUEST', `"field" must be one of: ${articles.join(', ')}`)
+  throw wrongArguments([
+    { argument: 'field', problem: 'It is no running order', allowed: articles }
+  ])
 }
 
 function operationOf({ op, article, before, after, ...place }: Static<typeof Operation>) {

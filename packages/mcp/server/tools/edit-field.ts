@@ -89,7 +89,7 @@ async function editLocked(
     .catch((error) => giveBackUnsaved(call, taken, error))
   const endsAt = await giveBack(call, taken, false)
   return {
-    result: { saved: true, tag: etag, ...(endsAt !== undefined && { lock: stays(endsAt) }) },
+    result: { saved: true, tag: etag, ...(endsAt !== undefined && { ownLock: stays(endsAt) }) },
     done: { uuid, etag }
   }
 }
@@ -111,6 +111,11 @@ async function giveBackUnsaved(
     error instanceof Failure && error.statusCode < 500 && !UNTOLD.includes(error.code)
   const endsAt = await giveBack(call, taken, !isRefused)
   if (endsAt === undefined || !(error instanceof Failure)) throw error
-  const { code, message, cause, details, headers } = error
-  throw new Failure(code, `${message}. ${stays(endsAt)}`, { cause, details, headers })
+  const { code, message, cause, details, headers, isLogged } = error
+  throw new Failure(code, message, {
+    cause,
+    headers,
+    isLogged,
+    details: { ...details, ownLock: stays(endsAt) }
+  })
 }

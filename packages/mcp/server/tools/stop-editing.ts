@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { Failure } from '../../../../lib/errors.ts'
 import { ownerOf } from '../../../../lib/locks/record.ts'
+import { lockRow } from '../lock-rows.ts'
+import { ToolRefusal } from '../refusals.ts'
 import { defineTool } from '../tool.ts'
 import { authorOf, entityOf } from '../writing.ts'
 import { PLACE, Version } from './places.ts'
@@ -22,9 +23,13 @@ export const stopEditing = defineTool({
     if (result.outcome === 'released' || !result.lock || ownerOf(result.lock) !== by.uid) {
       return { released: true }
     }
-    throw new Failure(
-      'LOCK_CHANGED',
-      'This agent holds the field in another version: nothing was released'
-    )
+    throw new ToolRefusal('LOCK_CHANGED', OTHER_VERSION, {
+      details: { lock: lockRow(result.lock) }
+    })
   }
 })
+
+const OTHER_VERSION = {
+  message: 'This agent holds the field in another version. Nothing was released.',
+  next: 'If that is your lock, call with the version that save_text answered last; else leave it to your other session.'
+}
