@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('test/{boards,idempotency,journal,upserts}/*.test.ts', 'packages/mcp/test/*.test.ts')
+load('test/{boards,idempotency,journal,upserts}/*.test.ts')

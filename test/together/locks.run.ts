@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('test/locks/*.test.ts')
+load('test/locks/*.test.ts', 'packages/mcp/test/*.test.ts')
