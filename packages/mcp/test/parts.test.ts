@@ -85,7 +85,7 @@ t.test('a row of a list has five locks and five editions at most, and says how m
 
 t.test('an entity with many locks shows as many as fit; a field that it lacks is answered with those that it has', async (t) => {
   const subject = {
-    text: { id: '1', uuid: 'u', etag: '"a"', json: JSON.stringify({ title: [{ value: 'A' }] }) },
+    text: { id: '1', uuid: 'u', etag: '"a"', json: JSON.stringify({ title: [{ value: 'A' }], status: [{ value: true }] }) },
     entityType: 'node',
     model,
     orders: []
@@ -95,9 +95,10 @@ t.test('an entity with many locks shows as many as fit; a field that it lacks is
   t.equal(answer.locks.length + answer.moreLocks, 200)
   await t.rejects(entityAnswer(callOf(boardsOf(many)), subject, { field: 'nope' }), {
     code: 'BAD_REQUEST',
-    details: { problems: [{ argument: 'field', allowed: ['title'] }] }
+    details: { problems: [{ argument: 'field', allowed: ['title', 'status'] }] }
   })
   const configured = { ...subject, model: { ...model, fieldConfig: { title: { label: 'Headline' } } } } as unknown as typeof subject
+  t.match(await entityAnswer(callOf(boardsOf(null)), subject, { field: 'status/0/value' }), { of: 1, value: true })
   t.match(await entityAnswer(callOf(boardsOf(null)), configured, { field: 'title/0/value' }), {
     locks: null,
     help: { title: { label: 'Headline' } },

@@ -67,6 +67,8 @@ t.test('lists are short rows in pages, and wrong names are answered with those t
   t.notMatch(JSON.stringify(body), 'color')
   t.equal(body.rows[0].placed[0].id, '60')
   t.strictSame(body.more, { offset: 5 })
+  const { body: published } = await call('find_articles', { published: true, limit: 5 })
+  t.ok(published.rows.length > 0 && published.rows.every(({ published }: any) => published))
   const { body: all } = await call('find_editions', { limit: 50 })
   t.ok(bytes(all) < 20_000)
   const { body: rest2 } = await call('find_editions', { limit: 50, ...all.more })
