@@ -27,6 +27,7 @@ export type { AuthConfig } from './config/auth.ts'
 export type { CmsAuth } from './config/cms-auth.ts'
 export { readConfig, SettingsError, type Config } from './config/env.ts'
 export type { EventsConfig } from './config/events.ts'
+export type { ServiceConfig } from './config/service.ts'
 export type { JwtOptions } from './lib/auth/jwt.ts'
 export type { PublicKey } from './lib/auth/public-key.ts'
 
