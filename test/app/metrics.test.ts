@@ -26,6 +26,12 @@ async function start(t: Test, env: Record<string, string> = {}): Promise<{ fasti
     {
       prepare({ readings }) {
         readings.set('quoin_test_gauge', { type: 'gauge', help: 'A gauge of a part', read: () => 42 })
+        readings.set('quoin_test_pairs', {
+          type: 'counter',
+          help: 'A counter with two labels',
+          label: ['tool', 'outcome'],
+          read: () => [{ labels: { tool: 'a', outcome: 'ok' }, value: 3 }]
+        })
         readings.set('quoin_test_total', { type: 'counter', help: 'A counter of a part', label: 'which', read: () => ({ one: 1, two: 2 }) })
       }
     }
@@ -159,6 +165,7 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   const reply = await fetch(url)
   t.match(reply.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const text = await reply.text()
+  t.strictSame(await samples(url, 'quoin_test_pairs'), new Map([['tool="a",outcome="ok"', 3]]))
   t.match(text, /^# HELP quoin_test_gauge A gauge of a part\n# TYPE quoin_test_gauge gauge\nquoin_test_gauge 42$/m)
   for (let i = 0; i < 2; i++) {
     t.strictSame(

@@ -258,9 +258,9 @@ t.test('pages, aborts and other operations go as before; each operation is told 
     (_operation, _input, response) => say(response, 200, { Items: [], Count: 0, ScannedCount: 0 })
   )
   same(t, quick, stock, 'the next page')
-  t.strictSame(calls.splice(0), [{ to: 'store', operation: 'Query' }])
+  t.strictSame(calls.splice(0), [{ to: 'store', operation: 'Query', table: TableName }])
   await compared(commands.delete, fails('ThrottlingException'))
-  t.strictSame(calls, [{ to: 'store', operation: 'DeleteItem' }], 'its attempts are one')
+  t.strictSame(calls, [{ to: 'store', operation: 'DeleteItem', table: TableName }], 'its attempts are one')
 
   engine.script = (_operation, _input, response) => say(response, 200, { Table: {} })
   const { client, destroy } = createStore({

@@ -201,7 +201,7 @@ for (const [name, content] of [
       for (const as of ['editor', 'admin']) {
         const { ids: found, requests } = await page(`offset=${offset}`, as)
         t.strictSame(found, ids(all, offset), `${as}, offset ${offset}`)
-        t.ok(requests <= 16, `${as}, offset ${offset}: ${requests} requests`)
+        t.ok(requests <= 20, `${as}, offset ${offset}: ${requests} requests`)
       }
       for (const as of ['reader', undefined]) {
         t.strictSame(

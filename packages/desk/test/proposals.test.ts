@@ -36,6 +36,7 @@ const viewOf = (id: string, more: Partial<ProposalView> = {}): ProposalView => (
 function open() {
   const service = { open: [] as Proposal[], settled: [] as Proposal[], sent: [] as unknown[], errors: [] as Error[] }
   const [said, restored, kept]: [string[], string[], string[]] = [[], [], []]
+  const state = { etag: '"a"' as string | undefined }
   const call =
     (name: string) =>
     async (...args: unknown[]) => {
@@ -59,7 +60,7 @@ function open() {
     },
     entity: () => ENTITY,
     uid: 'ben',
-    etag: () => '"a"',
+    etag: () => state.etag,
     labelOf: () => 'Title',
     drafts: {
       add: ({ payload }: { payload: string }) => {
@@ -82,7 +83,7 @@ function open() {
   } as unknown as ProposalsDeps
   const proposals = createProposals(deps)
   const names = () => service.sent.splice(0).map((one) => (one as string[])[0])
-  return { deps, proposals, service, said, restored, kept, names }
+  return { deps, proposals, state, service, said, restored, kept, names }
 }
 
 t.test('a proposal that is told is read with its text once, and announced', async (t) => {
@@ -169,7 +170,7 @@ t.test('its author sees what became of a proposal', async (t) => {
 })
 
 t.test('what is typed for a proposal is kept until it is sent', async (t) => {
-  const { proposals, service, said, kept } = open()
+  const { proposals, state, service, said, kept } = open()
   proposals.begin(field)
   t.match(proposals.writing, { fieldName: 'title', text: 'Harbour' })
   proposals.type('Harbour b')
@@ -191,6 +192,18 @@ t.test('what is typed for a proposal is kept until it is sent', async (t) => {
   proposals.begin(field)
   proposals.giveUp()
   t.equal(proposals.writing, undefined)
+  state.etag = undefined
+  proposals.begin(field)
+  await proposals.send('')
+  t.strictSame(service.sent.at(-1), ['propose', 'title', 'Harbour', {}], 'without a state there is no base')
+})
+
+t.test('once the page is gone nothing is read any more', async (t) => {
+  const { proposals, service } = open()
+  proposals.end()
+  proposals.hear(viewOf('a'))
+  await turn()
+  t.strictSame(service.sent, [])
 })
 
 t.test('the script of proposals comes with the first that is open, and only with one of this entity', async (t) => {

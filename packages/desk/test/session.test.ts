@@ -842,6 +842,14 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
   t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
 })
 
+t.test('where the script of proposals cannot be had, the page says so', async (t) => {
+  const { session, field, said } = open(t)
+  await turn()
+  await session.proposals.begin(field())
+  t.match(session.notice, { tone: 'bad', text: /cannot be loaded/ })
+  t.equal(said.at(-1), session.notice!.text)
+})
+
 t.test('a save without an answer is said to be slow, and can be given up: then the edition is read again', async (t) => {
   const { session, service, field, said, pass } = open(t)
   await turn()
