@@ -169,6 +169,20 @@ t.test('its author sees what became of a proposal', async (t) => {
   t.strictSame(said, [])
 })
 
+t.test('its author is told nothing of what was withdrawn in another window, or is not known', async (t) => {
+  const { proposals, service, said } = open()
+  const own = { userData: { uid: 'ben' } }
+  for (const settled of [[], [proposalOf('y', { ...own, settled: { outcome: 'withdrawn' as const, at: 3 } })]]) {
+    service.open = [proposalOf('y', own)]
+    proposals.hear(viewOf('y', own))
+    await turn()
+    service.settled = settled
+    proposals.hear(viewOf('y', { ...own, until: 0 }))
+    await turn()
+    t.strictSame([said, proposals.of('title')], [[], []])
+  }
+})
+
 t.test('what is typed for a proposal is kept until it is sent', async (t) => {
   const { proposals, state, service, said, kept } = open()
   proposals.begin(field)
