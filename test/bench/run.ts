@@ -21,7 +21,7 @@ const suites = [locks, callers, feeds, editions, saves, translation, growth, sta
 const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
   suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but units and scale, which take minutes, bus, which needs redis-server, and drupal and core-rest, for which see test/drupal/README.md
   --rounds N   how often each contestant is measured (7; with --short 3)
-  --short      only what CI compares, in three minutes
+  --short      only what CI compares, in four minutes
   --check      fails where Quoin is slower, as a ratio, than in test/bench/results.json, in each of up to four measurements
   --json FILE  where the results go, and a chart beside them (test/bench/results.json; with --short or --check nowhere)
 npm run bench -- --table   measures nothing: the tables of docs/benchmarks.md, of test/bench/results.json`
@@ -67,7 +67,7 @@ async function measure(): Promise<void> {
   })) {
     const before = committed[name]?.comparisons ?? []
     const say = (text: string) => console.error(`${name}: ${text}`)
-    const measured = () => run({ rounds, short, ms: short ? 500 : 600, say })
+    const measured = () => run({ rounds, short, ms: short ? 300 : 600, say })
     let comparisons = await measured()
     const most = check ? AGAIN : 0
     for (let again = 0; again < most && losses(before, comparisons).length > 0; again++) {

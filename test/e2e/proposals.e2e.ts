@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createClient } from '../../packages/client/src/client.ts'
-import { accessibleAnywhere } from './axe.ts'
+import { accessible, accessibleAnywhere } from './axe.ts'
 import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 const AGENT = { uid: 'agent:planner:anna', name: 'planner (Anna)' }
@@ -46,7 +46,7 @@ t.test('a text is proposed for a field that somebody else has', async (t) => {
     await press(button(ben, 'Propose a text Title'))
     await ben.getByRole('textbox', { name: 'Your proposal for Title' }).fill('Ferry timetable')
     await ben.getByRole('textbox', { name: 'Why (optional)' }).fill('It is about times')
-    await accessibleAnywhere(t, ben, 'a proposal that is written')
+    await accessible(t, ben, 'a proposal that is written')
     await ben.screenshot({ path: 'test/e2e/pictures/proposing.png', fullPage: true })
     await press(button(ben, 'Propose it Title'))
     await shows(ben.getByText(/^You propose this/))

@@ -9,7 +9,7 @@ import { openLine, type Fate, type Line } from './line.ts'
 import { bearer, openNewsroom, type Newsroom } from './newsroom.ts'
 
 /** How many histories are tried, from the seed MCP_FIRST on. */
-const HISTORIES = Number(process.env['MCP_HISTORIES'] ?? 40)
+const HISTORIES = Number(process.env['MCP_HISTORIES'] ?? 24)
 const FIRST = Number(process.env['MCP_FIRST'] ?? 1)
 const STEPS = 14
 const FIELDS = ['title', 'field_labels']
