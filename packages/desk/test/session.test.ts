@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createSession } from '../page/edition.ts'
 import { apply } from '../page/operations.ts'
 import type { JournalDeps } from '../page/journal.ts'
+import type { ProposalsDeps } from '../page/proposals.ts'
 import { createDraftStorage } from '../page/draft-storage.ts'
 import { isAtRisk } from '../page/drafts.ts'
 import { createBackground } from '../page/background.ts'
@@ -97,6 +98,9 @@ function open(
     onLost: undefined as AcquireOptions['onLost'],
     /** What the history was given, and how often it was told of a save. */
     journal: undefined as JournalDeps | undefined,
+    /** What proposals were given, and whether their script cannot be had. */
+    proposals: undefined as ProposalsDeps | undefined,
+    isAway: false,
     refreshes: 0
   }
   const present = { edition, etag: 1 }
@@ -219,7 +223,13 @@ function open(
         }
       }),
       loadProposals: async () => {
-        throw new Error('The service is away')
+        if (service.isAway) throw new Error('The service is away')
+        return {
+          createProposalsPanel(deps) {
+            service.proposals = deps
+            return { hear: () => {}, begin: () => {}, end: () => {}, view: () => '' }
+          }
+        }
       },
       onChange: () => {},
       onNews: () => {},
@@ -843,11 +853,16 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
 })
 
 t.test('where the script of proposals cannot be had, the page says so', async (t) => {
-  const { session, field, said } = open(t)
+  const { session, service, field, said } = open(t)
   await turn()
+  service.isAway = true
   await session.proposals.begin(field())
   t.match(session.notice, { tone: 'bad', text: /cannot be loaded/ })
   t.equal(said.at(-1), session.notice!.text)
+  service.isAway = false
+  await session.proposals.begin(field())
+  const { etag, labelOf } = service.proposals!
+  t.strictSame([etag(), labelOf('title')], ['1', 'Title'], 'it gets what it needs of the edition')
 })
 
 t.test('a save without an answer is said to be slow, and can be given up: then the edition is read again', async (t) => {
