@@ -24,7 +24,7 @@ import { pick, randomOf, spoiled, type Random } from './fixtures/answers.ts'
 const SEED = seedOf(17)
 
 /** How many spoiled answers are given in this process, and how many of them to the whole application through sockets. */
-const ANSWERS = 10_000
+const ANSWERS = 7000
 const THROUGH_SOCKETS = 250
 
 /** After so many cases there is a new Quoin, which remembers nothing. */

@@ -3,7 +3,7 @@ import { build } from '../helper.ts'
 import { readDocument } from './fixtures/document.ts'
 import { faultOf, fuzz } from './fixtures/fuzz.ts'
 
-const REQUESTS = 8000
+const REQUESTS = 6000
 
 t.test(`${REQUESTS} generated requests are answered as documented, and none with a failure of the service`, async (t) => {
   const { requests, statuses } = await fuzz(t, REQUESTS)

@@ -19,7 +19,7 @@ import { steppingClock } from './fixtures/stepping-clock.ts'
 import { startUncheckedEngine } from './fixtures/unchecked-engine.ts'
 
 /** How long things go wrong, in all; CHAOS_SECONDS=1200 for a long run. */
-const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 80)
+const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 50)
 /** Half of it for each of two engines. */
 const MS = (SECONDS * 1000) / (hasDynoxide ? 2 : 1)
 /** How long a twin may take until it shows what it lacks, in milliseconds. */

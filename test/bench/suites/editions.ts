@@ -56,15 +56,16 @@ async function beforeStub({ rounds, ms, short, say }: SuiteOptions): Promise<Com
   const proxy = await startProgram('contestants/http-proxy.ts', settings)
   const load = await startWorker<Load>('load.ts')
   const comparisons: Comparison[] = []
+  const warmUpMs = short ? WARM_UP_MS / 2 : WARM_UP_MS
   try {
     for (const { name, request, changing } of works) {
       await fetch(`${cms.url}/changing`, { method: changing ? 'PUT' : 'DELETE' })
-      await load.run({ url: quoin.url, requests: [request], concurrency: 32, ms: WARM_UP_MS })
+      await load.run({ url: quoin.url, requests: [request], concurrency: 32, ms: warmUpMs })
       await askedOf(cms.url)
       await load.run({ url: quoin.url, requests: [request], concurrency: 1, ms: 1 })
       const upstream = await askedOf(cms.url)
       const requests = { requests: upstream.map(asSent), areOne: true }
-      await load.run({ url: proxy.url, ...requests, concurrency: 32, ms: WARM_UP_MS })
+      await load.run({ url: proxy.url, ...requests, concurrency: 32, ms: warmUpMs })
       for (const concurrency of short ? [32] : [32, 1]) {
         const work = `${name}, ${concurrency} at once, instant CMS`
         say(work)
