@@ -542,11 +542,11 @@ t.test('a watcher that is slow skips states, but not the last one', async (t) =>
 t.test('a heartbeat comes when it is time', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const locks = instance(t, memoryStore(), { heartbeatMs: 40 })
+  const locks = instance(t, memoryStore(), { heartbeatMs: 40_000 })
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
   const beat = nextOf(watcher)
-  mock.timers.tick(39)
+  mock.timers.tick(39_999)
   t.equal(await Promise.race([beat, setImmediate('silence')]), 'silence')
   mock.timers.tick(1)
   t.strictSame(await beat, { event: 'heartbeat' })
