@@ -2,15 +2,15 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { readCmsConfig, SettingsError } from '../../config/env.ts'
+import { readCmsConfig } from '../../config/env.ts'
 import { describeCandidate, writeModel } from './write-model.ts'
 import type { BundleProposal } from './survey/bundles.ts'
 import type { Candidate } from './survey/candidates.ts'
-import { ok, report, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
+import { ok, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
+import { runCommand } from './command.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { commandFor, PACKAGE_ROOT } from '../../lib/package-root.ts'
 import { accountOf } from '../../plugins/app/editions.ts'
-import { giveUp, loadEnvFile } from '../../server.ts'
 
 interface Options {
   /** Writes over a file that is there. */
@@ -152,12 +152,5 @@ async function question(text: string): Promise<string | undefined> {
  * @param args what stands behind the verb
  */
 export async function model(args: string[]): Promise<void> {
-  const options = optionsIn(args)
-  try {
-    if (typeof options === 'string') throw new SettingsError([options])
-    loadEnvFile()
-    process.exitCode = (await report(learn(options), console.log)) ? 0 : 1
-  } catch (error) {
-    giveUp(error)
-  }
+  await runCommand(optionsIn(args), learn)
 }

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { readSiteConfig, SettingsError } from '../../config/env.ts'
+import { readSiteConfig } from '../../config/env.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { commandFor } from '../../lib/package-root.ts'
 import { accountOf } from '../../plugins/app/editions.ts'
-import { giveUp, loadEnvFile } from '../../server.ts'
-import { ok, report, wrong, type Diagnosis } from './diagnosis.ts'
+import { ok, wrong, type Diagnosis } from './diagnosis.ts'
+import { runCommand } from './command.ts'
 import { WRITTEN } from './types/file.ts'
 import { writeTypes } from './write-types.ts'
 
@@ -72,12 +72,5 @@ async function* learn({ file, force }: Options): AsyncGenerator<Diagnosis> {
  * @param args what stands behind the verb
  */
 export async function types(args: string[]): Promise<void> {
-  const options = optionsIn(args)
-  try {
-    if (typeof options === 'string') throw new SettingsError([options])
-    loadEnvFile()
-    process.exitCode = (await report(learn(options), console.log)) ? 0 : 1
-  } catch (error) {
-    giveUp(error)
-  }
+  await runCommand(optionsIn(args), learn)
 }

@@ -1,27 +1,16 @@
-import { createAsk, type Ask } from './survey/ask.ts'
+import { type Ask } from './survey/ask.ts'
 import { candidatesIn, type Candidate } from './survey/candidates.ts'
 import { modelText } from './survey/file.ts'
 import type { Member } from './survey/member.ts'
 import { USUAL_LANGUAGES } from './survey/places.ts'
 import { proposeBundles, type BundleProposal } from './survey/bundles.ts'
-import { collectionsOf, surveySite, type AskPath, type BundleChoice } from './survey/survey.ts'
+import { surveySite, type AskPath, type BundleChoice } from './survey/survey.ts'
 import { Failure } from '../../lib/errors.ts'
 import { ok, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
-import type { Http } from '../../lib/http/client.ts'
-import type { Account } from '../../lib/drupal/accounts.ts'
-import { createJsonapi } from '../../lib/drupal/client.ts'
-import { commandFor } from '../../lib/package-root.ts'
+import { openSite, type SiteToAsk } from './site.ts'
 import { cmsAdvice } from './doctor/advice.ts'
-import { identity, loggedInOnce, entryPointDiagnosis } from './doctor/cms.ts'
-import { newCaller } from '../../lib/http/calls.ts'
 
-export interface ModelToWrite {
-  http: Http
-  /** Drupal's address, for the reader. */
-  url: string
-  jsonapiPath: string
-  /** The service account; without one Drupal is asked as anonymous. */
-  account?: Account
+export interface ModelToWrite extends SiteToAsk {
   /** The entity type of editions, if it was named. */
   entityType?: string
   /** Asks a person which of several candidates it is; undefined where nobody can be asked. */
@@ -43,33 +32,17 @@ export interface ModelToWrite {
  * could not see.
  */
 export async function* writeModel({
-  http,
-  url,
-  jsonapiPath,
-  account,
   entityType,
   choose,
   bundles,
   chooseBundles,
   askPath,
   schema,
-  write
+  write,
+  ...site
 }: ModelToWrite): AsyncGenerator<Diagnosis> {
   try {
-    // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield entryPointDiagnosis(
-      await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: newCaller() }),
-      url + jsonapiPath
-    )
-    const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
-    const name = account ? yield* identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
-    if (name === 'anonymous') {
-      yield unchecked(
-        'CMS account',
-        `anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('model')} asks as one of your users`
-      )
-    }
-    const collections = await collectionsOf(ask)
+    const { ask, name, collections } = yield* openSite(site, 'model')
     const typeName = yield* editionType(ask, collections, entityType, choose)
     if (typeName === undefined) return
     const choice = yield* editionBundles(ask, typeName, collections, { bundles, chooseBundles })
@@ -94,12 +67,12 @@ export async function* writeModel({
     write(
       modelText(members, {
         schema,
-        comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.`
+        comment: `Written by \`quoin model\`, from what ${site.url} shows to ${name}.`
       })
     )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    yield cmsAdvice(error, url)
+    yield cmsAdvice(error, site.url)
     yield unchecked('the content model', 'correct the above first; no file is written')
   }
 }

@@ -1,29 +1,19 @@
 import { Failure } from '../../lib/errors.ts'
-import type { Account } from '../../lib/drupal/accounts.ts'
-import { createJsonapi } from '../../lib/drupal/client.ts'
 import { listModel } from '../../lib/editions/site/list-site.ts'
 import type { Collection } from '../../lib/editions/site/catalog.ts'
 import type { ContentModel } from '../../lib/editions/model.ts'
-import { newCaller } from '../../lib/http/calls.ts'
-import type { Http } from '../../lib/http/client.ts'
 import { commandFor } from '../../lib/package-root.ts'
 import { ok, unchecked, wrong, type Diagnosis } from './diagnosis.ts'
+import { openSite, type SiteToAsk } from './site.ts'
 import { cmsAdvice } from './doctor/advice.ts'
-import { entryPointDiagnosis, identity, loggedInOnce } from './doctor/cms.ts'
-import { createAsk, type Ask } from './survey/ask.ts'
+import { type Ask } from './survey/ask.ts'
 import type { Storage } from './survey/fields.ts'
-import { collectionsOf, configuredIn, labelsIn, listConfig } from './survey/survey.ts'
+import { configuredIn, labelsIn, listConfig } from './survey/survey.ts'
 import { fieldTypes } from './types/fields.ts'
 import { typesText, type BundleType } from './types/file.ts'
 
-export interface TypesToWrite {
-  http: Http
-  /** Drupal's address, for the reader. */
-  url: string
-  jsonapiPath: string
+export interface TypesToWrite extends SiteToAsk {
   model: ContentModel
-  /** The service account; without one Drupal is asked as anonymous. */
-  account?: Account
   /** Writes the file. */
   write: (text: string) => void
 }
@@ -40,28 +30,12 @@ const NAMED = 20
  * them as types of TypeScript. It says in which nobody has a value: these are unknown.
  */
 export async function* writeTypes({
-  http,
-  url,
-  jsonapiPath,
   model,
-  account,
-  write
+  write,
+  ...site
 }: TypesToWrite): AsyncGenerator<Diagnosis> {
   try {
-    // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield entryPointDiagnosis(
-      await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: newCaller() }),
-      url + jsonapiPath
-    )
-    const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
-    const name = account ? yield* identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
-    if (name === 'anonymous') {
-      yield unchecked(
-        'CMS account',
-        `anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('types')} asks as one of your users`
-      )
-    }
-    const collections = await collectionsOf(ask)
+    const { ask, name, collections } = yield* openSite(site, 'types')
     const editions = yield* bundleTypes(ask, collections, model, 'editions')
     if (editions.length === 0) {
       yield wrong(
@@ -76,10 +50,10 @@ export async function* writeTypes({
       if (bundles.length > 0) lists.push({ name: list, bundles })
       else yield unchecked(list, `JSON:API has no ${described.entityType} of the list's bundles`)
     }
-    write(typesText({ editions, lists }, `${url} shows to ${name}`))
+    write(typesText({ editions, lists }, `${site.url} shows to ${name}`))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    yield cmsAdvice(error, url)
+    yield cmsAdvice(error, site.url)
     yield unchecked('the types', 'correct the above first; no file is written')
   }
 }
@@ -95,22 +69,26 @@ async function* bundleTypes(
   what: string
 ): AsyncGenerator<Diagnosis, BundleType[]> {
   const { entityType, bundles } = model
-  const own = collections
-    .filter(
-      (collection) =>
-        collection.entityType === entityType &&
-        (!bundles || Object.hasOwn(bundles, collection.bundle))
-    )
-    .slice(0, BUNDLES)
+  const own = collections.filter(
+    (collection) =>
+      collection.entityType === entityType &&
+      (!bundles || Object.hasOwn(bundles, collection.bundle))
+  )
   const storages = await storagesOf(ask, collections, entityType)
   const labels = await labelsOf(ask, collections, model)
   const types: BundleType[] = []
-  for (const { bundle, path } of own) {
+  for (const { bundle, path } of own.slice(0, BUNDLES)) {
     const { rows, hidden, refused } = await ask.list(path, [], PAGES)
     if (refused) throw refused
     const fields = fieldTypes({ rows, model, bundle, storages })
     types.push({ bundle, label: bundles?.[bundle] ?? labels.get(bundle) ?? bundle, fields })
     yield told(`${what}: ${bundle}`, { seen: rows.length, hidden }, fields)
+  }
+  if (own.length > BUNDLES) {
+    yield unchecked(
+      what,
+      `${own.length - BUNDLES} bundles are left out: at most ${BUNDLES} are written`
+    )
   }
   return types
 }

@@ -124,6 +124,19 @@ t.test('who may see the configuration has labels in it, and an anonymous caller 
   t.strictSame(problemsIn(t, { 'content.ts': file! }), [])
 })
 
+t.test('of more than a hundred bundles the others are left out, and that is said', async (t) => {
+  const url = await serve(t, ({ url: path, headers: { host } }, answer) => {
+    const bundles = Array.from({ length: 103 }, (_, index) => `publisher_container--b${index}`)
+    const links = Object.fromEntries(bundles.map((name) => [name, { href: `http://${host}/jsonapi/${name.replace('--', '/')}` }]))
+    const document = path === '/jsonapi' ? { data: [], links } : { data: [], links: {} }
+    answer.writeHead(200, { 'content-type': 'application/vnd.api+json' }).end(JSON.stringify({ jsonapi: { version: '1.0' }, ...document }))
+  })
+  const { lines, file } = await write(t, url, undefined, { bundles: undefined })
+  t.ok(lines.includes('-    editions: 3 bundles are left out: at most 100 are written'))
+  t.match(file, /interface B99Edition/)
+  t.notMatch(file, /interface B100Edition/)
+})
+
 t.test('the bundles are those of the content model', async (t) => {
   const url = await open(t)
   const { file, lines } = await write(t, url, 'editor', {
