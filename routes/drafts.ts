@@ -1,12 +1,11 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Right } from '../lib/access/access.ts'
-import type { User } from '../lib/auth/identity.ts'
+import type { FastifyInstance } from 'fastify'
 import { ownNamedOnly, ownOnly } from '../lib/auth/own.ts'
 import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
 import { ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
 import { lockAnswers, doneAnswer } from './lock-answers.ts'
+import { askingFor } from './own-or-all.ts'
 
 const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = lockAnswers
 
@@ -42,7 +41,7 @@ const listSchema = {
 
 const list: Handler<typeof listSchema> = async function (request) {
   const { params, query } = request
-  const caller = await askingFor('view', request, params, query)
+  const caller = await askingFor('view', request, params, query.uid)
   return { success: true, data: await this.locks.drafts.list(params, ownOnly(caller, query)) }
 }
 
@@ -67,22 +66,7 @@ const discardSchema = {
 
 const discard: Handler<typeof discardSchema> = async function (request) {
   const { params, query } = request
-  const caller = await askingFor('edit', request, params, query)
+  const caller = await askingFor('edit', request, params, query.uid)
   await this.locks.drafts.discard(params, ownNamedOnly(caller, query))
   return { success: true }
-}
-
-/**
- * Who asks. A user sees their own drafts. An administrator with a right to the entity sees those of
- * others too.
- */
-async function askingFor(
-  right: Right,
-  request: Pick<FastifyRequest, 'identity' | 'may'>,
-  entity: Entity,
-  { uid }: DraftsQuery
-): Promise<User | undefined> {
-  const { identity: user } = request
-  if (!user?.admin || uid === user.uid) return user
-  return { ...user, admin: await request.may(right, entity) }
 }

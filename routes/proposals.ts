@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { User } from '../lib/auth/identity.ts'
+import type { FastifyInstance } from 'fastify'
 import { ownOnly, ownSettler, ownUserData } from '../lib/auth/own.ts'
 import {
   Entity,
@@ -18,6 +17,7 @@ import {
 import { ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
 import { doneAnswer, lockAnswers } from './lock-answers.ts'
+import { askingFor } from './own-or-all.ts'
 
 const {
   wrong,
@@ -102,22 +102,8 @@ const list: Handler<typeof listSchema> = async function (request) {
     await request.demand('edit', params)
     return { success: true, data: await this.locks.proposals.list(params, query) }
   }
-  const caller = await askingFor(request, params, query)
+  const caller = await askingFor('edit', request, params, query.uid)
   return { success: true, data: await this.locks.proposals.list(params, ownOnly(caller, query)) }
-}
-
-/**
- * Who asks for settled proposals. A user sees their own. An administrator who may edit the entity
- * sees those of others too.
- */
-async function askingFor(
-  request: Pick<FastifyRequest, 'identity' | 'may'>,
-  entity: Entity,
-  { uid }: ProposalsQuery
-): Promise<User | undefined> {
-  const { identity: user } = request
-  if (!user?.admin || uid === user.uid) return user
-  return { ...user, admin: await request.may('edit', entity) }
 }
 
 const settleSchema = {
