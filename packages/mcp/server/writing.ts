@@ -37,6 +37,17 @@ export function entityOf(model: ContentModel, type: string, id: string): Entity 
   return entity
 }
 
+/**
+ * What is written at: the caller may edit it, and the write is counted.
+ * @throws {Failure} as `entityOf`, `demandLock` and `countWrite`
+ */
+export async function entityToWrite(call: WritingCall, type: string, id: string): Promise<Entity> {
+  const entity = entityOf(call.model, type, id)
+  await call.request.demandLock('edit', entity)
+  await countWrite(call)
+  return entity
+}
+
 /** Counts a write before it is done. @throws {Failure} TOO_MANY_REQUESTS, STORE_UNAVAILABLE */
 export function countWrite({ services, agent }: WritingCall): Promise<void> {
   return services.budgets.spend(agent.uid)

@@ -61,6 +61,8 @@ t.test('the scopes of a token say which tools it allows', async (t) => {
     [['read'], read, 200],
     ['read', edit, 403, 'edit read'],
     ['edit', edit, 200],
+    ['propose', callOf('ask_for_field'), 200],
+    ['edit', callOf('ask_for_field'), 403, 'propose edit'],
     ['readedit', read, 403, 'read'],
     [undefined, read, 403, 'read'],
     ['', read, 403, 'read'],

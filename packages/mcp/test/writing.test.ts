@@ -136,10 +136,21 @@ t.test('an agent proposes once, and withdraws its own', async (t) => {
     { id, payload: 'A better head', reason: 'It is shorter', userData: { agent: 'planner', principal: '7' } }
   ])
   const withdrawal = { type: 'edition', id: '1', proposal: id }
-  t.equal(codeOf(await call('withdraw_proposal', withdrawal, { headers: scribe })), 'FORBIDDEN')
+  const refusal = async (more: object, headers?: Record<string, string>) =>
+    (await call('withdraw_proposal', { ...withdrawal, ...more }, { ...(headers && { headers }) })).body.error
+  t.match(await refusal({}, scribe), { code: 'FORBIDDEN', message: /not of this agent/ })
+  t.match(await refusal({ proposal: 'x'.repeat(38) }), { code: 'NOT_FOUND', message: /no such proposal/ })
   t.match((await call('withdraw_proposal', withdrawal)).body, { withdrawn: true })
-  t.equal(codeOf(await call('withdraw_proposal', withdrawal)), 'CONFLICT')
+  t.match(await refusal({}), { code: 'CONFLICT', message: /already/ })
   t.match((await rest('GET', LOCK)).body.data.Items, [{ payload: "Anna's" }])
+})
+
+t.test('where as many proposals are open as may be, an agent is told that time ends none', async (t) => {
+  const room = await openNewsroom(t)
+  const base = await tagOf(room)
+  const propose = (text: string) => room.call('propose_text', { ...TITLE, text, base })
+  for (let count = 1; count <= 5; count++) t.equal(codeOf(await propose(`Head ${count}`)), 'done')
+  t.match((await propose('One more')).body.error, { code: 'TOO_MANY_REQUESTS', next: /time alone ends none/, retryAfterSeconds: undefined })
 })
 
 t.test('a check says what would come of it, and writes nothing', async (t) => {

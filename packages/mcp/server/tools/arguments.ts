@@ -40,14 +40,12 @@ export const Reading = {
   field: Type.Optional(
     Type.String({
       minLength: 1,
-
       description: 'One field, or a place in it that `more` names'
     })
   ),
   from: Type.Optional(
     Type.Integer({
       minimum: 0,
-
       description: 'As `more` says'
     })
   )

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import type { Failure } from '../../../../lib/errors.ts'
+import { ToolRefusal } from '../refusals.ts'
 import { defineTool } from '../tool.ts'
-import { countWrite, entityOf, onceFor, timeText, userDataOf } from '../writing.ts'
+import { entityToWrite, onceFor, timeText, userDataOf } from '../writing.ts'
 import { PLACE } from './places.ts'
 
 export const proposeText = defineTool({
@@ -25,9 +27,7 @@ export const proposeText = defineTool({
   writes: true,
   async run(call, args) {
     const { type, id, field: fieldName, text: payload, base, reason } = args
-    const entity = entityOf(call.model, type, id)
-    await call.request.demandLock('edit', entity)
-    await countWrite(call)
+    const entity = await entityToWrite(call, type, id)
     const proposal = {
       fieldName,
       payload,
@@ -36,7 +36,9 @@ export const proposeText = defineTool({
       userData: userDataOf(call)
     }
     const outcome = await onceFor(call, 'propose_text', args, async () => {
-      const { id, until } = await call.services.locks.proposals.propose(entity, proposal)
+      const { id, until } = await call.services.locks.proposals
+        .propose(entity, proposal)
+        .catch(rethrowFull)
       return {
         result: { proposed: true, id, endsAt: timeText(until) },
         done: { uuid: id, etag: base }
@@ -50,3 +52,13 @@ export const proposeText = defineTool({
     }
   }
 })
+
+const FULL = {
+  message: 'As many proposals are open there as may be. Nothing was proposed.',
+  next: 'Withdraw one of your own that is worth less, or wait until people have settled some: time alone ends none.'
+}
+
+function rethrowFull(error: unknown): never {
+  const isFull = (error as Failure).code === 'TOO_MANY_REQUESTS'
+  throw isFull ? new ToolRefusal('TOO_MANY_REQUESTS', FULL) : error
+}

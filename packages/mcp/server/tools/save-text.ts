@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { lockAnswer, takeLock } from '../locking.ts'
 import { defineTool } from '../tool.ts'
-import { countWrite, entityOf } from '../writing.ts'
+import { entityToWrite } from '../writing.ts'
 import { PLACE, Version } from './places.ts'
 
 export const saveText = defineTool({
@@ -16,9 +16,7 @@ export const saveText = defineTool({
   ),
   writes: true,
   async run(call, { type, id, field, version, text }) {
-    const entity = entityOf(call.model, type, id)
-    await call.request.demandLock('edit', entity)
-    await countWrite(call)
+    const entity = await entityToWrite(call, type, id)
     return lockAnswer(await takeLock(call, entity, field, { version, payload: text }))
   }
 })

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { lockAnswer, takeLock } from '../locking.ts'
 import { defineTool } from '../tool.ts'
-import { countWrite, entityOf } from '../writing.ts'
+import { entityToWrite } from '../writing.ts'
 import { PLACE } from './places.ts'
 
 export const startEditing = defineTool({
@@ -13,9 +13,7 @@ export const startEditing = defineTool({
   input: Type.Object(PLACE, { additionalProperties: false }),
   writes: true,
   async run(call, { type, id, field }) {
-    const entity = entityOf(call.model, type, id)
-    await call.request.demandLock('edit', entity)
-    await countWrite(call)
+    const entity = await entityToWrite(call, type, id)
     return lockAnswer(await takeLock(call, entity, field))
   }
 })
