@@ -132,7 +132,7 @@ async function proposeText(
     await propose(context, entity, { fieldName, userData, payload, base: versionOf(lock)! })
     await dropDraft(context, draft)
   } catch {
-    // The agent's user finds the text among the drafts.
+    // The text stays among the agent's drafts.
   }
 }
 
