@@ -91,8 +91,12 @@ t.test('the commands that the documents name are there', async (t) => {
 
 t.test('the documents name packed packages by their versions', async (t) => {
   const versionOf = (path: string) => (JSON.parse(read(path)) as { version: string }).version
-  const versions = { quoin: versionOf('package.json'), 'quoin-client': versionOf('packages/client/package.json') }
-  const packed = documents.flatMap((document) => [...read(document).matchAll(/\b(quoin|quoin-client)-(\d[\w.-]*)\.tgz/g)])
+  const versions = {
+    quoin: versionOf('package.json'),
+    'quoin-client': versionOf('packages/client/package.json'),
+    'quoin-desk': versionOf('packages/desk/package.json')
+  }
+  const packed = documents.flatMap((document) => [...read(document).matchAll(/\b(quoin|quoin-client|quoin-desk)-(\d[\w.-]*)\.tgz/g)])
   t.ok(packed.length >= 3)
   for (const [file, name, version] of packed) t.equal(version, versions[name as keyof typeof versions], file)
 })

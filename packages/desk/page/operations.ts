@@ -66,6 +66,7 @@ export function insertAt(items: Item[], article: Item, index: number): OrderOper
   return { op: 'insert', article: refOf(article), ...placeAt(items, index) }
 }
 
+/** Removes what stands at an index. */
 export function removeAt(items: Item[], index: number): OrderOperation {
   return { op: 'remove', ...nameAt(items, index) }
 }

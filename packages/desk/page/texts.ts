@@ -84,12 +84,16 @@ export function sayWith<Key extends TextKey>(
   return shown(partsOf(key, values))
 }
 
+/** Gives the texts of a part of the page, like `say`. */
+export type Sayer<Source> = <Key extends keyof Source>(
+  key: Key,
+  ...values: Values<Source[Key], string | number>
+) => string
+
 /** Gives the texts of a part of the page that comes later, and brings its lines with it. */
-export function sayer<Source>(lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>) {
-  return <Key extends keyof Source>(
-    key: Key,
-    ...[values]: Values<Source[Key], string | number>
-  ): string => shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
+export function sayer<Source>(lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>): Sayer<Source> {
+  return (key, ...[values]) =>
+    shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
 }
 
 /**
