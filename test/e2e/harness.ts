@@ -124,7 +124,8 @@ export async function newsroom(t: Test, env: Record<string, string> = {}): Promi
     })
     t.teardown(async () => {
       if (!t.passing()) {
-        await Promise.all(
+        // A page that crashed has no picture; its context has to be closed nevertheless.
+        await Promise.allSettled(
           context
             .pages()
             .map((page, index) => page.screenshot({ path: join(PICTURES, `failed: ${t.name.slice(0, 80)}, ${name} ${index}.png`) }))
