@@ -9,6 +9,7 @@ import { createMaker, type FormInput, type Maker, type MakerDeps } from './maker
 import { valueOf, type Model } from './settings.ts'
 import { wordsOfPlace } from './failures.ts'
 import { reasonOf } from './reasons.ts'
+import { sayHere } from './texts-maker.ts'
 import { say } from './texts.ts'
 import { icon, notice, type View } from './ui.ts'
 
@@ -44,7 +45,7 @@ function makerView(maker: Maker, { model, types }: MakerContext): TemplateResult
     <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
     <h1 tabindex="-1">${say('newEdition')}</h1>
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${maker.load}>${say('tryAgain')}</button>`) : nothing}
-    ${isReading && inputs.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
+    ${isReading && inputs.length === 0 ? html`<p class="loading">${sayHere('lookingAtNewest')}</p>` : nothing}
     ${
       inputs.length === 0
         ? nothing
@@ -56,9 +57,9 @@ function makerView(maker: Maker, { model, types }: MakerContext): TemplateResult
           }}>
         ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
         ${inputs.map((input) => row(input))}
-        ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
+        ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${sayHere('duplicateWith', { title: valueOf(before, model.keys.label) || sayHere('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
-        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
+        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${sayHere(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
       </form>${maker.drafts.length === 0 ? nothing : html`<aside>${keptDraftsView({ drafts: maker.drafts, labelOf: maker.labelOf, restore, discard: maker.discard })}</aside>`}</div>`
     }`
 
@@ -91,12 +92,12 @@ function makerView(maker: Maker, { model, types }: MakerContext): TemplateResult
     const ariaInvalid = problems.length > 0 ? 'true' : 'false'
     const place = maker.placeOf(input)
     return html`<div class="field">
-      <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
+      <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${sayHere('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${
         kind === 'choice'
           ? html`<select id=${id} aria-required="true" aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @change=${on}>
-          ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
+          ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || sayHere('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
           : boxesView({
               id,

@@ -7,6 +7,7 @@ import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
 import { forbiddenField, refusalOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { valueOf, type Edition, type Item, type Model } from './settings.ts'
+import { sayHere } from './texts-maker.ts'
 import { say } from './texts.ts'
 
 /** How many of the newest editions are looked at for one to propose from. */
@@ -189,10 +190,10 @@ export function createMaker(
       ({ shape, text }) =>
         [keys.label, fields.key, fields.editionType].includes(shape.name) && text.trim() === ''
     )
-    for (const one of inputs) one.problems = empty.includes(one) ? [say('isNeeded')] : []
+    for (const one of inputs) one.problems = empty.includes(one) ? [sayHere('isNeeded')] : []
     reason =
       empty.length > 0
-        ? say('notMadeNeeded', {
+        ? sayHere('notMadeNeeded', {
             count: empty.length,
             labels: empty.map(({ shape }) => shape.label).join(', ')
           })
@@ -227,7 +228,7 @@ export function createMaker(
       })
       forget()
       storage.drop(isInForm, NEW)
-      announce(leftOut === 0 ? say('made') : say('madeWithout', { count: leftOut }))
+      announce(leftOut === 0 ? sayHere('made') : sayHere('madeWithout', { count: leftOut }))
       return onMake(valueOf(edition, keys.id))
     } catch (error) {
       refuse(failureOf(error))

@@ -327,29 +327,9 @@ export const de: Texts = {
   meanwhile: ' Inzwischen: {what}',
 
   // A new edition
-  lookingAtNewest: 'Die neueste Ausgabe wird geladen',
-  duplicateWith: {
-    one: '{title} duplizieren, mit {count} Artikel',
-    other: '{title} duplizieren, mit {count} Artikeln'
-  },
-  newestEdition: 'Neueste Ausgabe',
-  makeIt: 'Anlegen',
-  makingIt: 'Wird angelegt',
-  needed: 'Pflichtfeld',
-  isNeeded: 'Das ist ein Pflichtfeld.',
-  chooseOne: 'Bitte wählen',
-  notMadeNeeded: {
-    one: 'Nicht angelegt: {labels} fehlt.',
-    other: 'Nicht angelegt: {labels} fehlen.'
-  },
   notMade: 'Nicht angelegt: {reason}',
   notMadeWrong: 'Nicht angelegt: Einige Felder stimmen nicht.',
   notMadeForbidden: 'Nicht angelegt: Drupal lässt Sie {label} nicht ändern.',
-  made: 'Die Ausgabe ist angelegt',
-  madeWithout: {
-    one: 'Die Ausgabe ist angelegt, ohne {count} Wert, den Drupal von Ihnen nicht annimmt',
-    other: 'Die Ausgabe ist angelegt, ohne {count} Werte, die Drupal von Ihnen nicht annimmt'
-  },
 
   // What the service refuses, by its code
   UNREACHABLE: 'Der Dienst ist nicht erreichbar.',

@@ -319,26 +319,9 @@ export const en = {
   meanwhile: ' Meanwhile: {what}',
 
   // A new edition
-  lookingAtNewest: 'Looking at the newest edition',
-  duplicateWith: {
-    one: 'Duplicate {title}, with its {count} article',
-    other: 'Duplicate {title}, with its {count} articles'
-  },
-  newestEdition: 'the newest edition',
-  makeIt: 'Make it',
-  makingIt: 'Making it',
-  needed: 'needed',
-  isNeeded: 'This is needed.',
-  chooseOne: 'Choose one',
-  notMadeNeeded: { one: 'Not made: {labels} is needed.', other: 'Not made: {labels} are needed.' },
   notMade: 'Not made: {reason}',
   notMadeWrong: 'Not made: some fields are not right.',
   notMadeForbidden: 'Not made: Drupal does not let you change {label}.',
-  made: 'The edition is made',
-  madeWithout: {
-    one: 'The edition is made, without {count} value that Drupal does not take from you',
-    other: 'The edition is made, without {count} values that Drupal does not take from you'
-  },
 
   // What a finding is about, and what it says
   theEdition: 'the edition',

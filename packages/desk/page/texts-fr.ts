@@ -323,29 +323,9 @@ export const fr: Texts = {
   meanwhile: ' Entre-temps : {what}',
 
   // A new edition
-  lookingAtNewest: 'Lecture de la dernière édition',
-  duplicateWith: {
-    one: 'Dupliquer {title}, avec son article ({count})',
-    other: 'Dupliquer {title}, avec ses {count} articles'
-  },
-  newestEdition: 'la dernière édition',
-  makeIt: 'Créer',
-  makingIt: 'Création',
-  needed: 'obligatoire',
-  isNeeded: 'Ce champ est obligatoire.',
-  chooseOne: 'Choisissez',
-  notMadeNeeded: {
-    one: 'Non créée : {labels} est obligatoire.',
-    other: 'Non créée : {labels} sont obligatoires.'
-  },
   notMade: 'Non créée : {reason}',
   notMadeWrong: 'Non créée : certains champs ne sont pas valables.',
   notMadeForbidden: 'Non créée : Drupal ne vous permet pas de modifier {label}.',
-  made: 'L’édition est créée',
-  madeWithout: {
-    one: 'L’édition est créée, sans {count} valeur que Drupal n’accepte pas de vous',
-    other: 'L’édition est créée, sans {count} valeurs que Drupal n’accepte pas de vous'
-  },
 
   // What the service refuses, by its code
   UNREACHABLE: 'Le service est injoignable.',
