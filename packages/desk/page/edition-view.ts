@@ -26,6 +26,10 @@ export interface EditionContext {
   types: Named[]
   notifier: Notifier
   windows: Windows
+  /** What the edition lacks, which was made as a copy just now. */
+  lack: string | undefined
+  /** The reader has read what it lacks. */
+  dismiss: () => void
 }
 
 /**
@@ -66,7 +70,9 @@ function content(session: Session, context: EditionContext): TemplateResult {
     types,
     uid,
     notifier,
-    windows
+    windows,
+    lack,
+    dismiss
   } = context
   const { titleOf, isPublished, moverOf, imageOf, sectionOf } = session
   const lists = Object.values(model.lists)
@@ -141,6 +147,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
       </div>
       <span class="choices">${closingButton(session.closing)}${journalButton(session.journal)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}${say('duplicate')}</a></span>
     </header>
+    ${lack === undefined ? nothing : notice('warn', lack, html`<button type="button" @click=${dismiss}>${say('close')}</button>`)}
     ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo, wordsOf: session.wordsOf })}
     ${journalDoorView(session.journal, { uid, types, labelOf: session.labelOf, titleOf, fieldOf: session.fieldOf, isPublishing: closingFieldOf(model) === model.keys.published })}
     ${

@@ -76,6 +76,8 @@ let isMissing = false
 /** How often an address was opened. */
 let openings = 0
 let unknown: Extract<Place, { view: 'unknown' }> | undefined
+/** What copies that were made here lack, by their ids, until the reader has read it. */
+const lacks = new Map<string, string>()
 let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
 const background = createBackground<Session>()
 let samples: Samples
@@ -156,7 +158,20 @@ function content(): View {
   if (!user) return seatView(here)
   if (here.other) return otherView(here, isOnDisk())
   if (session) {
-    return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+    const { id } = session
+    return editionView(session, {
+      settings,
+      uid: user.uid,
+      types: names.types,
+      notifier,
+      windows,
+      lack: lacks.get(id),
+      dismiss() {
+        lacks.delete(id)
+        refresh()
+        focusHeading()
+      }
+    })
   }
   if (unknown) return unknownView(unknown.id)
   if (maker) return maker.view({ model: settings.model, types: names.types })
@@ -307,7 +322,9 @@ async function open(isFirst = false): Promise<void> {
         storage,
         onChange: refresh,
         announce,
-        onMake: (id) => {
+        labelsOf,
+        onMake: (id, lack) => {
+          if (lack !== undefined) lacks.set(id, lack)
           location.hash = editionAddress(id)
         }
       },

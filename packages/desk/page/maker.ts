@@ -3,6 +3,7 @@ import { fieldOf } from './closing.ts'
 import { isSameText, type DraftStorage, type EditorDraft, type Place } from './draft-storage.ts'
 import { failureOf } from './failures.ts'
 import { itemsOf, labelOf, shapesOf, textOf, type Shape } from './fields.ts'
+import { createLabels, type Labels } from './labels.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
 import { forbiddenField, refusalOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
@@ -16,6 +17,9 @@ const LOOKED_AT = 20
 /** How often an edition is sent, each time without what Drupal has refused. */
 const TRIES = 10
 
+/** How much of what a copy lacks is named. */
+const NAMED = 10
+
 /**
  * The name of the form's texts in the browser's storage; those of an edition have its type and id.
  */
@@ -28,6 +32,12 @@ export interface FormInput {
   problems: string[]
 }
 
+/** A field that could not be copied, or one item of it. */
+interface LeftOut {
+  name: string
+  item: Item | undefined
+}
+
 export interface MakerDeps {
   editions: Pick<Client['editions'], 'create' | 'search' | 'read' | 'bundles'>
   model: Model
@@ -35,11 +45,26 @@ export interface MakerDeps {
   storage: DraftStorage
   onChange: () => void
   announce: (text: string) => void
-  /** Goes to the edition that was made. */
-  onMake: (id: string) => void
+  /** The labels of what an edition refers to, by uuid. */
+  labelsOf: (id: string) => Promise<Labels>
+  /**
+   * Goes to the edition that was made.
+   * @param lack what it lacks of the edition that it is a copy of, in a sentence
+   */
+  onMake: (id: string, lack?: string) => void
 }
 
 export type Maker = ReturnType<typeof createMaker>
+
+/** Whether an item refers to what has been deleted. */
+const isGone = ({ target_id: id }: Item) => id === null
+
+/** The references of an edition to what has been deleted, which Drupal drops without a word. */
+function goneFrom(edition: Edition): LeftOut[] {
+  return Object.entries(edition).flatMap(([name, items = []]) =>
+    items.filter(isGone).map((item) => ({ name, item }))
+  )
+}
 
 /**
  * The form of a new edition. It proposes values a day after those of an earlier edition.
@@ -47,7 +72,7 @@ export type Maker = ReturnType<typeof createMaker>
  *   copied, and the newest gives the proposals
  */
 export function createMaker(
-  { editions, model, samples, storage, onChange, announce, onMake }: MakerDeps,
+  { editions, model, samples, storage, labelsOf, onChange, announce, onMake }: MakerDeps,
   from?: string
 ) {
   const { keys, fields } = model
@@ -60,8 +85,8 @@ export function createMaker(
   let isMaking = false
   let failure: QuoinError | undefined
   let reason: string | undefined
-  /** How many values could not be copied. */
-  let leftOut = 0
+  /** What could not be copied. */
+  let leftOut: LeftOut[] = []
   /** The names of fields that the editor has written into, which no proposal replaces. */
   const edits = new Set<string>()
   const mirrors = new Map<string, ReturnType<DraftStorage['mirror']>>()
@@ -166,9 +191,9 @@ export function createMaker(
     )
     return Object.fromEntries(
       shapes.flatMap((shape) => {
-        const items = (before![shape.name] ?? []).map(
-          ({ processed: _1, summary_processed: _2, url: _3, ...item }) => item
-        )
+        const items = (before![shape.name] ?? [])
+          .filter((item) => !isGone(item))
+          .map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => item)
         // At the same hour, also where the clocks are changed in between.
         return items.length === 0
           ? []
@@ -200,7 +225,7 @@ export function createMaker(
         : undefined
     if (reason !== undefined) return tell()
     isMaking = true
-    leftOut = 0
+    leftOut = isCopy && before ? goneFrom(before) : []
     onChange()
     try {
       const own = Object.fromEntries(
@@ -228,8 +253,9 @@ export function createMaker(
       })
       forget()
       storage.drop(isInForm, NEW)
-      announce(leftOut === 0 ? sayHere('made') : sayHere('madeWithout', { count: leftOut }))
-      return onMake(valueOf(edition, keys.id))
+      const lack = await lackOf(leftOut)
+      announce([sayHere('made'), lack].filter(Boolean).join('. '))
+      return onMake(valueOf(edition, keys.id), lack)
     } catch (error) {
       refuse(failureOf(error))
     }
@@ -249,6 +275,24 @@ export function createMaker(
       if (!rest) throw error
       return create(rest, tries + 1)
     }
+  }
+
+  /** Says what a copy lacks: articles by their titles, anything else by its field. */
+  async function lackOf(all: LeftOut[]): Promise<string | undefined> {
+    if (all.length === 0) return undefined
+    const labels = createLabels({ ask: () => labelsOf(valueOf(before!, keys.id)), onChange })
+    const items = all.map(({ item }) => item).filter((item) => item !== undefined)
+    // Without them articles have their numbers.
+    await labels.load(items).catch(() => {})
+    const names = all.map(({ name, item }) => {
+      if (!item || !fields.articles.includes(name)) return labelOf(name, model)
+      return isGone(item) ? sayHere('goneArticle') : labels.titleOf(item)
+    })
+    const others = names.length - NAMED
+    return sayHere('lacks', {
+      count: names.length,
+      names: `${names.slice(0, NAMED).join('; ')}${others > 0 ? say('andOthers', { count: others }) : ''}`
+    })
   }
 
   /**
@@ -277,7 +321,9 @@ export function createMaker(
           isCopied(name) ? (items as Item[]).filter((_, index) => !isRefused(name, index)) : items
         ] as const
     )
-    leftOut += paths.length
+    leftOut.push(
+      ...paths.map(([name = '', at]) => ({ name, item: (body[name] as Item[])[Number(at)] }))
+    )
     return Object.fromEntries(
       rest.filter(([name, items]) => !isCopied(name) || (items as Item[]).length > 0)
     )

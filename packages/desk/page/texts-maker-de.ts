@@ -19,8 +19,9 @@ export const de: LinesOf<typeof en> = {
     other: 'Nicht angelegt: {labels} fehlen.'
   },
   made: 'Die Ausgabe ist angelegt',
-  madeWithout: {
-    one: 'Die Ausgabe ist angelegt, ohne {count} Wert, den Drupal von Ihnen nicht annimmt',
-    other: 'Die Ausgabe ist angelegt, ohne {count} Werte, die Drupal von Ihnen nicht annimmt'
-  }
+  lacks: {
+    one: 'Dieser Kopie fehlt {count} Wert, der sich nicht kopieren ließ: {names}',
+    other: 'Dieser Kopie fehlen {count} Werte, die sich nicht kopieren ließen: {names}'
+  },
+  goneArticle: 'ein gelöschter Artikel'
 }

@@ -13,8 +13,9 @@ export const en = {
   chooseOne: 'Choose one',
   notMadeNeeded: { one: 'Not made: {labels} is needed.', other: 'Not made: {labels} are needed.' },
   made: 'The edition is made',
-  madeWithout: {
-    one: 'The edition is made, without {count} value that Drupal does not take from you',
-    other: 'The edition is made, without {count} values that Drupal does not take from you'
-  }
+  lacks: {
+    one: 'This copy lacks {count} value that could not be copied: {names}',
+    other: 'This copy lacks {count} values that could not be copied: {names}'
+  },
+  goneArticle: 'a deleted article'
 } as const

@@ -19,8 +19,9 @@ export const fr: LinesOf<typeof en> = {
     other: 'Non créée : {labels} sont obligatoires.'
   },
   made: 'L’édition est créée',
-  madeWithout: {
-    one: 'L’édition est créée, sans {count} valeur que Drupal n’accepte pas de vous',
-    other: 'L’édition est créée, sans {count} valeurs que Drupal n’accepte pas de vous'
-  }
+  lacks: {
+    one: 'Il manque à cette copie {count} valeur qui n’a pas pu être copiée : {names}',
+    other: 'Il manque à cette copie {count} valeurs qui n’ont pas pu être copiées : {names}'
+  },
+  goneArticle: 'un article supprimé'
 }

@@ -47,11 +47,21 @@ function open({
   answers = [],
   failures = [],
   of: its = model,
-  disk = diskOf()
-}: { from?: string; found?: Edition[]; answers?: Error[]; failures?: Error[]; of?: Model; disk?: FakeDisk } = {}) {
+  disk = diskOf(),
+  labels = { u1: 'The harbour' }
+}: {
+  from?: string
+  found?: Edition[]
+  answers?: Error[]
+  failures?: Error[]
+  of?: Model
+  disk?: FakeDisk
+  labels?: Record<string, string> | Error
+} = {}) {
   const sent: Array<[string, Record<string, unknown>]> = []
   const said: string[] = []
   const made: string[] = []
+  const lacks: Array<string | undefined> = []
   const asked: object[] = []
   const editions = {
     bundles: async () => [
@@ -82,8 +92,14 @@ function open({
       announce: (text) => {
         said.push(text)
       },
-      onMake: (id) => {
+      async labelsOf(id) {
+        if (labels instanceof Error) throw labels
+        t.equal(id, '5', 'of the edition that is copied')
+        return { data: labels, published: {}, images: {}, sections: {} }
+      },
+      onMake: (id, lack) => {
         made.push(id)
+        lacks.push(lack)
       }
     },
     from
@@ -91,7 +107,7 @@ function open({
   const texts = () => maker.inputs.map(({ shape, text }) => [shape.name, text])
   const of = (name: string) => maker.inputs.find(({ shape }) => shape.name === name)!
   const drafts = () => maker.drafts.map(({ fieldName, payload }) => [fieldName, payload])
-  return { maker, sent, said, made, asked, texts, of, drafts }
+  return { maker, sent, said, made, lacks, asked, texts, of, drafts }
 }
 
 const invalid = (...paths: string[]) =>
@@ -128,7 +144,7 @@ t.test('a new edition is proposed after the newest that has a date', async (t) =
 })
 
 t.test('yesterday\u2019s is duplicated a day later, without what Drupal does not take', async (t) => {
-  const { maker, sent, said, made } = open({
+  const { maker, sent, said, made, lacks } = open({
     from: 'latest',
     answers: [invalid('field_articles.1.target_id'), new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on creating field 'field_note'.")]
   })
@@ -147,10 +163,51 @@ t.test('yesterday\u2019s is duplicated a day later, without what Drupal does not
     'what is empty is not sent'
   )
   t.strictSame([bodies[1]!['field_articles'], bodies[2]!['field_note']], [[{ target_id: 1, target_uuid: 'u1' }], undefined])
-  t.strictSame([made, said], [['61'], ['The edition is made, without 2 values that Drupal does not take from you']])
+  const lack = 'This copy lacks 2 values that could not be copied: No. 2, deleted or not for you to see; Note'
+  t.strictSame([made, lacks, said], [['61'], [lack], [`The edition is made. ${lack}`]])
   maker.copy(false)
   t.notOk(maker.isCopy)
 })
+
+t.test(
+  'a copy names the articles that it lacks by their titles, ten at most, and by their numbers where titles cannot be had',
+  async (t) => {
+    const one = open({ from: '5', answers: [invalid('field_articles.0')] })
+    await turn()
+    await one.maker.make()
+    t.strictSame(one.lacks, ['This copy lacks 1 value that could not be copied: The harbour'])
+
+    const articles = Array.from({ length: 12 }, (_, nth) => ({ target_id: nth + 1, target_uuid: `u${nth + 1}` }))
+    const many = open({
+      from: '5',
+      found: [{ ...wednesday, field_articles: articles }],
+      answers: [invalid(...articles.map((_, nth) => `field_articles.${nth}`))],
+      labels: new Error('api/desk/labels/5 was answered 503')
+    })
+    await turn()
+    await many.maker.make()
+    t.match([many.sent.length, many.made, many.lacks], [2, ['61'], [/ lacks 12 values .*: No\. 1; No\. 2; .*; No\. 10 and 2 others$/]])
+
+    const gone = open({
+      from: '5',
+      found: [
+        { ...wednesday, field_articles: [{ target_id: null }, { target_id: 1, target_uuid: 'u1' }], field_cover: [{ target_id: null }] }
+      ]
+    })
+    await turn()
+    await gone.maker.make()
+    t.match(
+      [gone.sent[0]![1]['field_articles'], gone.lacks],
+      [[{ target_id: 1 }], [/ lacks 2 values .*: a deleted article; Cover$/]],
+      'Drupal drops what was deleted without a word'
+    )
+
+    const whole = open({ from: '5', answers: [invalid('field_articles')] })
+    await turn()
+    await whole.maker.make()
+    t.match([whole.sent[1]![1]['field_articles'], whole.lacks], [undefined, [/ lacks 1 value .*: Running order$/]])
+  }
+)
 
 t.test('a copied time is at the same hour a day later, and a range at both ends', async (t) => {
   const saturday = {
