@@ -3,6 +3,7 @@ import type { TObject } from '@sinclair/typebox'
 import { Value, type ValueError } from '@sinclair/typebox/value'
 import { shortened } from './answer-size.ts'
 import { ToolRefusal } from './refusals.ts'
+import { patternOf } from './tools/arguments.ts'
 
 /** Lets all arguments pass: `checkArguments` refuses those that are wrong, in Quoin's form. */
 export const uncheckedArguments: jsonSchemaValidator = {
@@ -54,7 +55,7 @@ function problemOf({ path, message, schema, value }: ValueError): Problem {
   }
   if (value === undefined) return { argument, problem: 'missing' }
   const { enum: allowed } = schema as { enum?: unknown[] }
-  return allowed
-    ? { argument, problem: 'Expected another value', allowed }
-    : { argument, problem: message }
+  if (allowed) return { argument, problem: 'Expected another value', allowed }
+  const pattern = patternOf(schema)
+  return { argument, problem: pattern ? `Expected a text like ${pattern}` : message }
 }

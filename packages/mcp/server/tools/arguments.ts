@@ -1,5 +1,5 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
-import { OFFSET_MAX } from '../../../../lib/editions/schemas.ts'
+import { EditionParams, OFFSET_MAX } from '../../../../lib/editions/schemas.ts'
 
 /** The kind of `oneOf`: TypeBox has none that is an `enum` of JSON Schema. */
 const ONE_OF = 'OneOf'
@@ -12,13 +12,33 @@ export function oneOf<const Text extends string>(texts: readonly Text[]) {
   return Type.Unsafe<Text>({ [Kind]: ONE_OF, type: 'string', enum: texts })
 }
 
-/** That of `EditionParams`, in fewer letters: the list of tools has to stay short. */
-const pattern = String.raw`^([1-9]\d{0,18}|[\da-fA-F]{8}(-[\da-fA-F]{4}){3}-[\da-fA-F]{12})$`
+/** The kind of `textLike`. */
+const TEXT_LIKE = 'TextLike'
+const PATTERN = Symbol('pattern')
+TypeRegistry.Set<{ [PATTERN]: RegExp }>(
+  TEXT_LIKE,
+  (schema, value) => typeof value === 'string' && schema[PATTERN].test(value)
+)
 
-export const EditionId = Type.String({
-  pattern,
-  description: 'Integer id or uuid'
-})
+/** The pattern of a `textLike`. */
+export function patternOf(schema: object): string | undefined {
+  return (schema as { [PATTERN]?: RegExp })[PATTERN]?.source
+}
+
+/**
+ * A text that matches a pattern, which the list of tools does not show: that has to stay short, and
+ * a description says more to a model.
+ */
+export function textLike(pattern: string, description?: string) {
+  return Type.Unsafe<string>({
+    [Kind]: TEXT_LIKE,
+    [PATTERN]: new RegExp(pattern),
+    type: 'string',
+    ...(description !== undefined && { description })
+  })
+}
+
+export const EditionId = textLike(EditionParams.properties.id.pattern!, 'Integer id or uuid')
 
 export const ListName = Type.Optional(
   Type.String({

@@ -8,10 +8,10 @@ import { wrongArguments } from '../arguments-check.ts'
 import { foresee, readField, type EditionField } from '../edition-field.ts'
 import { defineTool, type WritingCall } from '../tool.ts'
 import { authorOf, countWrite, saveOnce, type DoneOnce } from '../writing.ts'
-import { EditionId, oneOf } from './arguments.ts'
+import { EditionId, oneOf, textLike } from './arguments.ts'
 import { FieldName, Tag, Version } from './places.ts'
 
-const Article = Type.String({ minLength: 1, maxLength: 255 })
+const Article = textLike(String.raw`^[\s\S]{1,255}$`)
 
 const Operation = Type.Object(
   {

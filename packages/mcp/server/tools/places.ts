@@ -1,30 +1,21 @@
-import { Type } from '@sinclair/typebox'
+import { Entity } from '../../../../lib/locks/schemas.ts'
+import { textLike } from './arguments.ts'
 
 /** A field as locks name it. */
-export const FieldName = Type.String({ minLength: 1, maxLength: 255 })
+export const FieldName = textLike(String.raw`^[\s\S]{1,255}$`)
 
-/**
- * What a field is of: its type is looked up by `entityOf`. The patterns are those of `Entity`, in
- * fewer letters.
- */
-export const EntityType = Type.String({
-  pattern: String.raw`^\w{1,64}$`,
-  description: "'edition', 'article', or as a lock names it"
-})
-export const EntityId = Type.String({ pattern: String.raw`^[\w.:-]{1,128}$` })
+/** What a field is of: its type is looked up by `entityOf`. */
+export const EntityType = textLike(
+  Entity.properties.type.pattern!,
+  "'edition', 'article', or as a lock names it"
+)
+export const EntityId = textLike(Entity.properties.id.pattern!)
 
 /** A field of an edition or of anything else that has locks. */
 export const PLACE = { type: EntityType, id: EntityId, field: FieldName }
 
 /** The version of a lock, by which a tool has answered. */
-export const Version = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  description: 'As answered last for this lock'
-})
+export const Version = textLike(String.raw`^[\s\S]{1,100}$`, 'As answered last for this lock')
 
 /** One strong entity tag: `*` and lists would match what nobody has read. */
-export const Tag = Type.String({
-  pattern: '^"[!#-~]{1,200}"$',
-  description: 'From read_edition'
-})
+export const Tag = textLike('^"[!#-~]{1,200}"$', 'From read_edition')

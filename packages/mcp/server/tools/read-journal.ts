@@ -5,7 +5,7 @@ import { ANSWER_MAX, overviewOf, portionOf, sizeUpTo, valueAt, type Rest } from 
 import { wrongArguments } from '../arguments-check.ts'
 import { personRow } from '../lock-rows.ts'
 import { defineTool } from '../tool.ts'
-import { EditionId, Reading } from './arguments.ts'
+import { EditionId, Reading, textLike } from './arguments.ts'
 
 /** What an entry shows of the values of its fields, in bytes: all, and one field. */
 const VALUES = { room: 2500, memberMax: 1000 }
@@ -33,7 +33,7 @@ export const readJournal = defineTool({
   input: Type.Object(
     {
       id: EditionId,
-      before: Type.Optional(Type.String({ pattern, description: 'Only older entries' })),
+      before: Type.Optional(textLike(pattern, 'Only older entries')),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: '20 without it' })),
       ...Reading
     },

@@ -4,6 +4,7 @@ import { ProposalParams } from '../../../../lib/locks/schemas.ts'
 import { ToolRefusal, type Words } from '../refusals.ts'
 import { defineTool } from '../tool.ts'
 import { authorOf, entityOf } from '../writing.ts'
+import { textLike } from './arguments.ts'
 import { EntityId, EntityType } from './places.ts'
 
 export const withdrawProposal = defineTool({
@@ -16,7 +17,7 @@ export const withdrawProposal = defineTool({
     {
       type: EntityType,
       id: EntityId,
-      proposal: Type.String({ pattern: ProposalParams.properties.proposal.pattern! })
+      proposal: textLike(ProposalParams.properties.proposal.pattern!)
     },
     { additionalProperties: false }
   ),
