@@ -86,6 +86,20 @@ const ServiceEnvironment = inGroup('The service', {
       example: 'https://quoin.example.org/mcp',
       unset: '/mcp takes the credentials that REST takes'
     }
+  ),
+  MCP_ALLOW: setting(
+    Type.Optional(
+      Type.String({
+        pattern: '^\\s*(?:publish|close|restore)\\s*(?:,\\s*(?:publish|close|restore)\\s*)*$'
+      })
+    ),
+    {
+      description:
+        'With MCP=on: what agents may do beside reading, editing and proposing. Each adds [a tool](agents.md#tools) with a scope of its name.',
+      allowed: 'of publish, close and restore those that agents may do, separated by commas',
+      example: 'close,restore',
+      unset: 'none'
+    }
   )
 })
 
@@ -286,6 +300,9 @@ type Environment = Static<typeof Environment>
 /** The settings that must have a value: of their own, or their default. */
 const REQUIRED: readonly string[] = Environment.required
 
+/** What MCP_ALLOW allows agents. */
+export type AgentPermission = 'publish' | 'close' | 'restore'
+
 /** The settings as the application uses them. */
 export interface Config {
   host: string
@@ -359,6 +376,8 @@ export interface Config {
   mcp: boolean
   /** The audience of the tokens for /mcp, where that is a protected resource: its public address. */
   mcpPublicUrl?: string
+  /** What agents may do beside reading, editing and proposing. */
+  mcpAllow: readonly AgentPermission[]
   /** How many writes each agent may ask for there. */
   agentWrites: { perMinute: number; perDay: number }
 }
@@ -436,6 +455,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     desk: settings.DESK === 'on',
     mcp: settings.MCP === 'on',
     ...(settings.MCP_PUBLIC_URL !== undefined && { mcpPublicUrl: settings.MCP_PUBLIC_URL }),
+    mcpAllow: itemsIn(settings.MCP_ALLOW ?? '').filter(Boolean) as AgentPermission[],
     agentWrites: {
       perMinute: settings.AGENT_WRITES_PER_MINUTE,
       perDay: settings.AGENT_WRITES_PER_DAY

@@ -45,6 +45,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     lockRefusedStatus: 423,
     desk: false,
     mcp: false,
+    mcpAllow: [],
     agentWrites: { perMinute: 30, perDay: 1000 }
   })
   t.match(
@@ -95,6 +96,7 @@ t.test('every setting is taken as it is set', async (t) => {
     JOURNAL_DAYS: '0',
     DESK: 'on',
     MCP: 'on',
+    MCP_ALLOW: 'publish, restore',
     CMS_TIMEOUT_MS: '600000',
     CMS_STALE_SECONDS: '0',
     CONTENT_MODEL: file,
@@ -135,6 +137,7 @@ t.test('every setting is taken as it is set', async (t) => {
     lockRefusedStatus: 200,
     desk: true,
     mcp: true,
+    mcpAllow: ['publish', 'restore'],
     agentWrites: { perMinute: 5, perDay: 50 }
   })
   t.equal(contentModel.entityType, 'issue')

@@ -11,14 +11,18 @@ import { lockRow } from './lock-rows.ts'
 import { ToolRefusal } from './refusals.ts'
 import type { WritingCall } from './tool.ts'
 
-/** A field of an edition as it is now. */
-export interface EditionField {
-  /** What its lock is on. */
+/** An edition as it is now. */
+interface ReadEdition {
+  edition: EditionJson
+  /** What its locks are on. */
   entity: Entity
+  tag: string
+}
+
+/** A field of an edition as it is now. */
+export interface EditionField extends Omit<ReadEdition, 'edition'> {
   /** Whatever else its locks may be on. */
   names: Entity[]
-  /** Of the edition. */
-  tag: string
   items: FieldItem[]
 }
 
@@ -26,12 +30,13 @@ export interface EditionField {
 const PUBLISHING = ['moderation_state', 'publish_on', 'unpublish_on']
 
 const NOT_PUBLISHED = {
-  message: 'No tool publishes, unpublishes or closes an edition. Nothing was saved.',
-  next: 'Ask the person you work for to do it.'
+  message: 'This tool does not publish, unpublish or close an edition. Nothing was saved.',
+  next: 'Use publish_edition or close_edition if you have them; else ask the person you work for to do it.'
 }
 
 /**
- * Refuses the fields that publish, unpublish or close an edition: people do that.
+ * Refuses the fields that publish, unpublish or close an edition: people do that, or the tools
+ * that MCP_ALLOW names.
  * @throws {Failure} FORBIDDEN
  */
 export function refusePublishing({ keys, closing }: ContentModel, field: string): void {
@@ -41,25 +46,37 @@ export function refusePublishing({ keys, closing }: ContentModel, field: string)
 }
 
 /**
+ * Reads an edition that this agent's user may edit.
+ * @throws {Failure} NOT_FOUND; what `demandLock` throws
+ */
+export async function readToEdit(
+  { request, services, model }: WritingCall,
+  id: string
+): Promise<ReadEdition> {
+  const { json, etag: tag } = await services.editions.read(id, request.caller)
+  const edition = JSON.parse(json) as EditionJson
+  const entity = lockedAs(edition, model)
+  await request.demandLock('edit', entity)
+  return { edition, entity, tag }
+}
+
+/**
  * Reads a field of an edition that this agent's user may edit.
- * @throws {Failure} NOT_FOUND; BAD_REQUEST for a field that the edition does not have, or does not
- *   show to the caller; what `demandLock` throws
+ * @throws {Failure} as `readToEdit`; BAD_REQUEST for a field that the edition does not have, or does
+ *   not show to the caller
  */
 export async function readField(
-  { request, services, model }: WritingCall,
+  call: WritingCall,
   id: string,
   field: string
 ): Promise<EditionField> {
-  const { json, etag } = await services.editions.read(id, request.caller)
-  const edition = JSON.parse(json) as EditionJson
+  const { edition, entity, tag } = await readToEdit(call, id)
   if (!Object.hasOwn(edition, field)) {
     throw wrongArguments([
       { argument: 'field', problem: 'The edition has no such field', allowed: Object.keys(edition) }
     ])
   }
-  const entity = lockedAs(edition, model)
-  await request.demandLock('edit', entity)
-  return { entity, names: lockNames(edition, model), tag: etag, items: edition[field]! }
+  return { entity, names: lockNames(edition, call.model), tag, items: edition[field]! }
 }
 
 /** Where the save of an edition looks for locks: under both of its names, in its language. */

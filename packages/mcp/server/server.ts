@@ -17,7 +17,7 @@ import { ToolRefusal } from './refusals.ts'
 import { scopeChallenge } from './resource.ts'
 import { answered, refused } from './results.ts'
 import type { Tool, ToolCall, ToolServices } from './tool.ts'
-import { TOOLS } from './tools.ts'
+import { isAllowed, TOOLS } from './tools.ts'
 import { QUOIN_VERSION } from '../../../lib/package-root.ts'
 
 /** Made once: it takes three times as long to answer a call that makes them. */
@@ -31,9 +31,9 @@ const PREPARED = TOOLS.map((tool) => ({
       uncheckedArguments
     ),
     annotations: {
-      readOnlyHint: tool.writes !== true,
-      // It says something of tools alone that write.
-      ...(tool.writes && { destructiveHint: tool.replaces === true }),
+      // Only what is not the protocol's default: a tool writes, and replaces what is there.
+      ...(!tool.writes && { readOnlyHint: true }),
+      ...(tool.writes && !tool.replaces && { destructiveHint: false }),
       openWorldHint: false
     },
     scopeChallenge: ({ authInfo }: { authInfo?: AuthInfo }) =>
@@ -57,8 +57,9 @@ export function serverFor(
     { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS }
   )
   const call = { request, reply, services, config, model: config.contentModel }
-  for (const { tool, config } of PREPARED) {
-    server.registerTool(tool.name, config, async (args, { mcpReq: { signal } }) =>
+  for (const { tool, config: prepared } of PREPARED) {
+    if (!isAllowed(tool, config)) continue
+    server.registerTool(tool.name, prepared, async (args, { mcpReq: { signal } }) =>
       callTool(tool, { ...call, signal }, args, count)
     )
   }

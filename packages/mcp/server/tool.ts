@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../../config/env.ts'
+import type { AgentPermission, Config } from '../../../config/env.ts'
 import type { Boards } from '../../../lib/boards/boards.ts'
 import type { Closing } from '../../../lib/boards/closing.ts'
 import type { Editions } from '../../../lib/editions/editions.ts'
@@ -45,9 +45,10 @@ export interface WritingCall extends ToolCall {
 
 /**
  * What a token may allow, where /mcp is a protected resource (MCP_PUBLIC_URL): to read; to leave
- * proposals and ask for fields; to edit fields; to change the running order.
+ * proposals and ask for fields; to edit fields; to change the running order; and what MCP_ALLOW
+ * allows.
  */
-export const SCOPES = ['read', 'propose', 'edit', 'arrange'] as const
+export const SCOPES = ['read', 'propose', 'edit', 'arrange', 'publish', 'close', 'restore'] as const
 
 export type Scope = (typeof SCOPES)[number]
 
@@ -59,6 +60,8 @@ interface ToolTexts {
   description: string
   /** What a token has to allow. */
   scope: Scope
+  /** What MCP_ALLOW has to name; without it the tool does not exist. */
+  needs?: AgentPermission
 }
 
 /** A tool as its file declares it. */

@@ -19,7 +19,7 @@ const callOf = (services: object, request: object = {}) =>
   ({
     services,
     model,
-    config: { contentModel: model },
+    config: { contentModel: model, mcpAllow: [] },
     request: {
       may: async () => true,
       demand: async () => {},
