@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../../config/env.ts'
@@ -58,7 +59,7 @@ declare module 'fastify' {
      * A resource with tokens of its own: their audience, and what a 401 adds to WWW-Authenticate
      * (RFC 9728 section 5.1).
      */
-    resource?: { audience: string; challenge: string }
+    resource?: { audience: string; challenge(headers: IncomingHttpHeaders): string }
   }
 }
 
@@ -104,7 +105,7 @@ async function auth(fastify: FastifyInstance, { config, refusals, time }: AuthOp
     const { resource } = route
     const identity = await check(request.headers, request.id, resource?.audience).catch(
       (error: Failure) => {
-        throw resource ? withChallenge(error, resource.challenge) : error
+        throw resource ? withChallenge(error, resource.challenge(request.headers)) : error
       }
     )
     meantFor(request, identity)

@@ -4,6 +4,8 @@ import { newspaper } from '../../../dev/content.ts'
 import { createCms } from '../../drupal-stand-in/cms.ts'
 import { bearer } from '../../../test/auth/fixtures.ts'
 import { startEngine } from '../../../test/locks/fixtures/engines.ts'
+import { SCOPES } from '../server/tool.ts'
+import { TOOLS } from '../server/tools.ts'
 import { openLine } from './line.ts'
 import { anna, ben, openNewsroom, planner, scribe, type Newsroom } from './newsroom.ts'
 
@@ -165,7 +167,7 @@ async function tryCell(t: Test, cell: Cell, tool: Tool, situation: string, expec
 }
 
 /** A newsroom whose lines to the store and to the CMS can fail, and editions that no call has touched. */
-async function openCells(t: Test, env: Record<string, string> = {}, auth = true) {
+async function openCells(t: Test, env: Record<string, string> = {}, auth = true, reader?: Record<string, string>) {
   const { endpoint, client: table } = await startEngine(t, 'dynalite')
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
@@ -175,7 +177,7 @@ async function openCells(t: Test, env: Record<string, string> = {}, auth = true)
   let last = 0
   async function nextCell(tool: Tool): Promise<Cell> {
     const id = String(++last)
-    const { tag } = (await room.call('read_edition', { id })).body
+    const { tag } = (await room.call('read_edition', { id }, reader && { headers: reader })).body
     return { room, table, id, field: tools[tool]!.field, tag }
   }
   return { room, toStore, toCms, nextCell }
@@ -238,6 +240,34 @@ t.test('who may not lock writes nothing, and may give back', async (t) => {
   const cell = await nextCell('start_editing')
   const allowed = bearer({ sub: '7', name: 'Anna', act: { sub: 'planner' }, scope: 'read edit' })
   t.equal(await codeOf(cell, 'start_editing', place(cell), allowed), done)
+})
+
+t.test('with a token whose scopes allow all but its own, each tool asks for that and does nothing', async (t) => {
+  const url = 'https://h.example/mcp'
+  const { room, nextCell } = await openCells(t, { MCP_PUBLIC_URL: url, MCP_ALLOW: 'publish,close,restore' }, true, tokenFor(SCOPES))
+  for (const { name, scope } of TOOLS) {
+    const cell = await nextCell('edit_field')
+    const before = await stateOf(cell)
+    const send = (scopes: readonly string[]) =>
+      room.app.inject({
+        method: 'POST',
+        url: '/mcp',
+        headers: { accept: 'application/json, text/event-stream', ...tokenFor(scopes) },
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { ...argumentsOf(name, cell) } } }
+      })
+    const refused = await send(SCOPES.filter((other) => other !== scope))
+    t.match([refused.statusCode, refused.headers['www-authenticate']], [403, new RegExp(`insufficient_scope.*scope="${scope} `)], name)
+    t.strictSame(await stateOf(cell), before)
+    t.equal((await send([scope])).statusCode, 200, name)
+  }
+
+  function tokenFor(scopes: readonly string[]) {
+    return bearer({ sub: '7', name: 'Anna', act: { sub: 'planner' }, aud: url, scope: scopes.join(' ') })
+  }
+
+  function argumentsOf(name: string, cell: Cell): object {
+    return tools[name]?.args(cell, UNKNOWN) ?? { id: cell.id }
+  }
 })
 
 t.test('with AUTH=none who names no agent reads alone', async (t) => {

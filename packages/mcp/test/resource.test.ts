@@ -31,6 +31,16 @@ t.test('a 401 of /mcp says where its metadata are, and what to ask for', async (
   t.equal(missing.headers['www-authenticate'], `Bearer realm="Quoin", resource_metadata="${METADATA_URL}", scope="read"`)
   const expired = await send(agentToken('read', { exp: 1 }))
   t.match(expired.headers['www-authenticate'], /error="invalid_token".*, resource_metadata="https:.*", scope="read"$/)
+  for (const [name, scopes] of [
+    ['edit_field', 'edit read'],
+    ['propose_text', 'propose read'],
+    ['read_edition', 'read'],
+    ['close_edition', 'read'],
+    ['read_minds', 'read']
+  ] as const) {
+    const challenge = String((await send({ 'mcp-name': name }, callOf(name))).headers['www-authenticate'])
+    t.ok(challenge.endsWith(`, scope="${scopes}"`), challenge)
+  }
   const rest = await app.inject(EDITION)
   t.equal(rest.headers['www-authenticate'], 'Bearer realm="Quoin"', 'REST is another resource')
 })
