@@ -13,6 +13,7 @@ import {
   SearchParams,
   SearchQuery
 } from '../lib/editions/schemas.ts'
+import { Failure } from '../lib/errors.ts'
 import { FeedHeaders, LockView, type Entity } from '../lib/locks/schemas.ts'
 import { ref } from '../lib/schema-parts.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
@@ -125,9 +126,12 @@ const watchRowsSchema = {
 const watchRows: Handler<typeof watchRowsSchema> = async function (request, reply) {
   const {
     params: { bundle },
-    query: { total: _total, placed: _placed, locks: _locks, _format, ...query },
+    query: { total: _total, placed: _placed, locks: _locks, _format, unplaced, ...query },
     caller
   } = request
+  if (unplaced) {
+    throw new Failure('BAD_REQUEST', 'querystring/unplaced is for lists; their events have none')
+  }
   const list = (caller: Caller) => this.editions.search(bundle, { ...query, total: false }, caller)
   return streamOf(
     request,

@@ -7,10 +7,12 @@ import {
   EditionFailure,
   leniently,
   ListedParams,
+  ListedSections,
   OFFSET_MAX,
   ReadHeaders,
   SearchParams,
-  SearchQuery
+  SearchQuery,
+  SectionList
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonArray, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
@@ -34,6 +36,11 @@ export default async function lists(fastify: FastifyInstance) {
         }
       },
       search
+    )
+    .get(
+      '/api/collections/:bundle/sections',
+      { schema: sectionsSchema, config: { staleCache: 'list' } },
+      sections
     )
     // Runs after the answer was kept as a copy, and for copies too.
     .get(
@@ -63,6 +70,7 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
   const {
     total: wantTotal,
     placed: wantPlaced,
+    unplaced,
     locks: wantLocks,
     _format,
     ...query
@@ -71,11 +79,12 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
   if (wantLocks) delete request.cacheable
   const page = await this.editions.search(
     bundle,
-    { ...query, total: wantTotal === 1, placed: wantPlaced === 1 },
+    { ...query, total: wantTotal === 1, placed: wantPlaced === 1, unplaced: unplaced === 1 },
     request.caller
   )
   const { editions, hasMore, total, placed: placements } = page
   const { limit, offset } = query
+  const next = page.next ?? offset + limit
   const link = (to: number) => {
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [
       name,
@@ -84,9 +93,10 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
     return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
   }
   const links: EditionList['links'] = { self: link(offset) }
-  if (hasMore && offset + limit <= OFFSET_MAX) links.next = link(offset + limit)
-  if (offset > 0) links.prev = link(Math.max(0, offset - limit))
+  if (hasMore && next <= OFFSET_MAX) links.next = link(next)
+  if (offset > 0 && !unplaced) links.prev = link(Math.max(0, offset - limit))
   const meta: EditionList['meta'] = { limit, offset, hasMore, total }
+  if (page.next !== undefined) meta.next = page.next
   if (placements) meta.placed = placements
   if (wantLocks) {
     meta.locks = await this.boards.ofRows(page, (entity) => request.may('view', entity))
@@ -97,6 +107,21 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
     meta: jsonText(meta),
     links: jsonText(links)
   })
+}
+
+const sectionsSchema = {
+  operationId: 'listSections',
+  tags: ['editions'],
+  summary: 'List the sections of what editions are made of',
+  description:
+    'What `section` of the list takes. The content model names the field. Of a reference these are the first 100 entities of each bundle that the newest rows refer to; of a text or a list field, the values of the newest rows.',
+  params: ListedSections,
+  response: answers({ 200: orStale(SectionList) }, ...ALWAYS)
+}
+
+const sections: Handler<typeof sectionsSchema> = async function ({ params: { bundle }, caller }) {
+  const { sections, isComplete } = await this.editions.sections(bundle, caller)
+  return { data: sections, meta: { isComplete } }
 }
 
 const readSchema = {

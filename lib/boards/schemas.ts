@@ -196,6 +196,11 @@ export const EditionList = Type.Object(
         description:
           'How many rows there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null'
       }),
+      next: Type.Optional(
+        Type.Union([Type.Integer(), Type.Null()], {
+          description: 'With unplaced=1: the offset of the next page; null where there is none'
+        })
+      ),
       placed: Type.Optional(
         byUuid(
           Placement,

@@ -5,11 +5,11 @@ import { closeInTurn, type CloseOptions } from './close.ts'
 import { createEditionContext, type EditionsOptions } from './context.ts'
 import { createEdition, type CreateResult } from './create.ts'
 import { inspectEdition, type Inspection } from './inspect.ts'
-import type { Search } from './list/search.ts'
-import { readListed, readLooks } from './lists.ts'
+import { readListed, readListSections, readLooks } from './lists.ts'
 import type { Labels } from './lookup/labels.ts'
 import type { Looks } from './lookup/looks.ts'
 import type { FieldSamples } from './lookup/samples.ts'
+import type { Sections } from './lookup/sections.ts'
 import type { Rearrangement } from './order/operations.ts'
 import { probeCms } from './probe.ts'
 import {
@@ -21,7 +21,7 @@ import {
 } from './read.ts'
 import type { SaveOptions, UpdateOptions, UpdateResult } from './save/options.ts'
 import type { OrderChange } from './schemas.ts'
-import { searchBundleOrList, type EditionPage } from './search.ts'
+import { searchBundleOrList, type EditionPage, type SearchRequest } from './search.ts'
 import type { Named } from './site/catalog.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import type { EditionText } from './translate/texts.ts'
@@ -111,11 +111,7 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND for an unknown bundle; BAD_REQUEST for an unknown edition type, and
    *   for what only lists of the other kind have; PLACED_UNKNOWN
    */
-  search(
-    bundle: string,
-    search: Search & { placed?: boolean },
-    caller: Caller
-  ): Promise<EditionPage>
+  search(bundle: string, search: SearchRequest, caller: Caller): Promise<EditionPage>
   /**
    * Reads an entity of one of the content model's lists.
    * @param id integer id or uuid
@@ -134,6 +130,11 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND.
    */
   looks(list: string, uuids: string[], caller: Caller): Promise<Looks>
+  /**
+   * The sections of a list, for searches of it.
+   * @throws {Failure} NOT_FOUND; BAD_REQUEST where the content model names no field for them
+   */
+  sections(list: string, caller: Caller): Promise<Sections>
   /**
    * What an edition's empty fields hold in the newest others of its bundle.
    * @throws {Failure} NOT_FOUND.
@@ -185,6 +186,7 @@ export function createEditions({
     readListed: (list, id, caller, ifMatch) =>
       limited(caller, () => readListed(context, list, id, caller, ifMatch)),
     looks: (list, uuids, caller) => limited(caller, () => readLooks(context, list, uuids, caller)),
+    sections: (list, caller) => limited(caller, () => readListSections(context, list, caller)),
     bundles: (caller) => limited(caller, () => listBundles(context, caller)),
     types: (caller) => limited(caller, () => listEditionTypes(context, caller)),
     probe: (caller) => limited(caller, () => probeCms(context, caller)),

@@ -4,6 +4,7 @@ import type { EditionContext } from './context.ts'
 import type { ContentList } from './list/content-list.ts'
 import { rethrowRefusal } from './load.ts'
 import type { Looks } from './lookup/looks.ts'
+import type { Sections } from './lookup/sections.ts'
 import { requireMatch } from './read.ts'
 import type { EditionText } from './translate/texts.ts'
 
@@ -32,6 +33,27 @@ export async function readLooks(
 ): Promise<Looks> {
   const list = await requireList(context, name, caller)
   return list.looks(uuids, caller).catch((error) => rethrowRefusal(context, error, caller))
+}
+
+/**
+ * Reads the sections of a list.
+ * @throws {Failure} BAD_REQUEST where the content model names no field for them
+ */
+export async function readListSections(
+  context: EditionContext,
+  name: string,
+  caller: Caller
+): Promise<Sections> {
+  const { sections } = await requireList(context, name, caller)
+  if (!sections) throw withoutSections()
+  return sections(caller).catch((error) => rethrowRefusal(context, error, caller))
+}
+
+export function withoutSections(): Failure {
+  return new Failure(
+    'BAD_REQUEST',
+    'The content model names no field with the section of this list'
+  )
 }
 
 /** @throws {Failure} NOT_FOUND */

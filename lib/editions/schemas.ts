@@ -267,6 +267,8 @@ export const ListedParams = Type.Object({
 })
 export type ListedParams = Static<typeof ListedParams>
 
+export const ListedSections = Type.Pick(ListedParams, ['bundle'])
+
 /**
  * A parameter that a caller may leave out and a handler always has: validation fills in the
  * default.
@@ -274,6 +276,9 @@ export type ListedParams = Static<typeof ListedParams>
 function withDefault(options: IntegerOptions & { default: number }): TInteger {
   return Type.Optional(Type.Integer(options))
 }
+
+/** RFC 3339, section 5.6. */
+const DATE_TIME = String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+\-]\d{2}:\d{2})$`
 
 /** Before validation `leniently` removes empty and unknown parameters. */
 export const SearchQuery = Type.Object({
@@ -303,6 +308,28 @@ export const SearchQuery = Type.Object({
       examples: ['daily-2026-11-16']
     })
   ),
+  section: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'The section: the uuid of what the field refers to that the content model names, or its text, exactly; only for lists of what editions are made of'
+    })
+  ),
+  changedFrom: Type.Optional(
+    Type.String({
+      pattern: DATE_TIME,
+      description: 'Changed at this time or later (RFC 3339)',
+      examples: ['2026-11-18T00:00:00Z']
+    })
+  ),
+  changedBefore: Type.Optional(
+    Type.String({
+      pattern: DATE_TIME,
+      description: 'Changed before this time (RFC 3339)',
+      examples: ['2026-11-19T00:00:00Z']
+    })
+  ),
   sort: Type.Optional(
     Type.Unsafe<Sort>({
       type: 'string',
@@ -315,7 +342,7 @@ export const SearchQuery = Type.Object({
     minimum: 1,
     maximum: LIMIT_MAX,
     default: 20,
-    description: `How many rows at most; more is taken as ${LIMIT_MAX}, with placed=1 or locks=1 as ${DETAILED_MAX}`
+    description: `How many rows at most; more is taken as ${LIMIT_MAX}, with placed=1, unplaced=1 or locks=1 as ${DETAILED_MAX}`
   }),
   offset: withDefault({
     minimum: 0,
@@ -336,6 +363,14 @@ export const SearchQuery = Type.Object({
       enum: [1],
       description:
         '1 adds which editions hold each row; only for lists of what editions are made of'
+    })
+  ),
+  unplaced: Type.Optional(
+    Type.Unsafe<1>({
+      type: 'integer',
+      enum: [1],
+      description:
+        '1 leaves out what an edition holds; only for lists of what editions are made of. `offset` counts these rows too, a page may have fewer rows than `limit`, and `next` leads on'
     })
   ),
   locks: Type.Optional(
@@ -359,7 +394,7 @@ export function leniently(query: Record<string, unknown>): Record<string, unknow
   const meant = Object.entries(query).filter(
     ([name, value]) => value !== '' && Object.hasOwn(SearchQuery.properties, name)
   )
-  const most = meant.some(([name]) => name === 'placed' || name === 'locks')
+  const most = meant.some(([name]) => ['placed', 'unplaced', 'locks'].includes(name))
     ? DETAILED_MAX
     : LIMIT_MAX
   return Object.fromEntries(
@@ -439,6 +474,27 @@ export const NamedList = Type.Object(
           { id: 'daily', label: 'Daily Editions' },
           { id: 'special', label: 'Special Editions' }
         ]
+      }
+    ]
+  }
+)
+
+/** The sections of a list. */
+export const SectionList = Type.Object(
+  {
+    data: Type.Array(Type.Object({ id: Type.String(), label: Type.String() })),
+    meta: Type.Object({
+      isComplete: Type.Boolean({
+        description: 'Whether these are all sections that the caller may see'
+      })
+    })
+  },
+  {
+    description: 'What `section` of a search takes, and what each is called',
+    examples: [
+      {
+        data: [{ id: '0b2f6f4c-1f5e-4a57-8a3c-2f9a6c1a7d11', label: 'Sport' }],
+        meta: { isComplete: true }
       }
     ]
   }

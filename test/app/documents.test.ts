@@ -10,6 +10,8 @@ import { Environment } from '../../config/env.ts'
 import { BODY_LIMIT, fastifyOptions } from '../../config/fastify.ts'
 import { DEADLINES, REQUESTS } from '#lib/editions/limits.ts'
 import { ARTICLES_MAX } from '#lib/boards/readiness.ts'
+import { PAGES_MAX, TYPES_MAX } from '#lib/editions/lookup/sections.ts'
+import { UNPLACED_PAGES } from '#lib/editions/search.ts'
 import { PLACED_PAGES } from '#lib/editions/list/placements.ts'
 import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, OrderChange, SearchParams, SearchQuery } from '#lib/editions/schemas.ts'
 import { PAGE_MAX } from '#lib/editions/translate/query.ts'
@@ -202,7 +204,11 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`reads of the table for all streams of one instance | ${readsPerSecond(500)} a second |`)
   has(`what waits for all slow watchers | ${MiB(BACKLOG_BYTES)} |`)
   has(`\`limit\` of a list | ${LIMIT_MAX} (${SearchQuery.properties.limit.default} without one) | taken as ${LIMIT_MAX} |`)
-  has(`\`limit\` of a list with \`placed=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)
+  has(`\`limit\` of a list with \`placed=1\`, \`unplaced=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)
+  has(`rows that are looked at for one page with \`unplaced=1\` | ${UNPLACED_PAGES * PAGE_MAX} |`)
+  has(
+    `bundles of sections that [are listed](lists.md#articles-by-section-time-and-place); entities of each | ${TYPES_MAX}; ${PAGES_MAX * PAGE_MAX} |`
+  )
   has(`editions of one bundle that \`placed=1\` looks at, for each field that holds articles | ${PLACED_PAGES * PAGE_MAX} |`)
   const { operations } = OrderChange.properties
   has(`operations on the running order in one request | ${operations.maxItems} |`)

@@ -80,7 +80,7 @@ function unknownType(types: string[]): Failure {
  * @throws {Failure} BAD_REQUEST
  */
 export function refuseUnanswerable(
-  { q, status, key }: Selection,
+  { q, status, key, changedFrom, changedBefore }: Selection,
   order: ListOrder,
   { entityType, keys, fields }: ContentModel
 ): void {
@@ -93,12 +93,15 @@ export function refuseUnanswerable(
   if (q && keys.label === null && fields.key === null) {
     throw unanswerable('q', 'neither a key label nor a field key in the content model', entityType)
   }
-  if (order.field === 'changed' && keys.changed === null) {
-    throw unanswerable('sort', 'no key changed in the content model', entityType)
+  if (keys.changed === null) {
+    const byChange = { sort: order.field === 'changed' || undefined, changedFrom, changedBefore }
+    const [parameter] = Object.entries(byChange).find(([, value]) => value !== undefined) ?? []
+    if (parameter) throw unanswerable(parameter, 'no key changed in the content model', entityType)
   }
 }
 
-function unanswerable(parameter: string, lack: string, entityType: string): Failure {
+/** What a list is asked for that its entity type does not have. */
+export function unanswerable(parameter: string, lack: string, entityType: string): Failure {
   return new Failure(
     'BAD_REQUEST',
     `querystring/${parameter} cannot be answered: ${entityType} has ${lack}`

@@ -1,13 +1,21 @@
 import type { Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { changeTime, LIST_ORDERS, NEWEST_FIRST, type Sort } from '../translate/order.ts'
-import { filterQuery, PAGE_MAX } from '../translate/query.ts'
+import {
+  filterQuery,
+  pageQuery,
+  PAGE_MAX,
+  type SectionSelection,
+  type Selection
+} from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
+import type { Shape } from '../translate/shape.ts'
 import { rowId } from '../translate/verify.ts'
 import { DEEP, list, type ListOptions, type Listing } from './listing.ts'
-import { refuseUnanswerable, listScope } from './scope.ts'
+import { refuseUnanswerable, listScope, unanswerable } from './scope.ts'
 import { matchesSelection } from './selection.ts'
 import { sourceOf, type Query, type SourceContext, type SourceKind } from './sources.ts'
 import { listUnfiltered } from './unfiltered.ts'
@@ -30,6 +38,11 @@ export interface Search {
   type?: string
   /** Exact key. */
   key?: string
+  /** A section of the list, and the field that tells it. */
+  section?: Pick<SectionSelection, 'field' | 'value'>
+  /** Changed at this time or later, and before this one, in milliseconds since the epoch. */
+  changedFrom?: number
+  changedBefore?: number
   /** Default: the newest first. */
   sort?: Sort
   limit: number
@@ -94,13 +107,18 @@ export async function searchEditions(
     offset,
     total: _,
     isCertain: _isCertain,
+    section,
     ...narrowing
   } = search
   const order = LIST_ORDERS[sort]
   refuseUnanswerable(narrowing, order, model)
   const { collections, types } = await listScope(site, bundle, type, caller)
   caller.budget?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
-  const selection = { ...narrowing, types }
+  const selection: Selection = {
+    ...narrowing,
+    types,
+    ...(section && { section: await sectionIn(context, collections, section, caller) })
+  }
   const listing = await findRows(context, {
     search,
     selection,
@@ -114,12 +132,51 @@ export async function searchEditions(
   return { ...listing, rows: await resources.newest(listing.rows, caller) }
 }
 
+/**
+ * A section with what documents show of its field, which is the same in all bundles.
+ * @throws {Failure} BAD_REQUEST where rows of all bundles are shown, and none has the field
+ */
+async function sectionIn(
+  context: SearchContext,
+  collections: Collection[],
+  section: NonNullable<Search['section']>,
+  caller: Caller
+): Promise<SectionSelection> {
+  const { entityType } = context.model
+  const shapes = await Promise.all(
+    collections.map((collection) => shapeOf(context, collection, caller))
+  )
+  const field = shapes.map((shape) => shape?.get(section.field)).find((one) => one !== undefined)
+  if (field) return { ...section, isReference: field.kind === 'relationship' }
+  if (shapes.every((shape) => shape !== undefined)) {
+    throw unanswerable('section', `no field "${section.field}", or you may not see it`, entityType)
+  }
+  return section
+}
+
+/** The fields of a collection's rows; undefined where none of the newest 50 is shown. */
+async function shapeOf(
+  { site: { shapes }, resources, model }: SearchContext,
+  collection: Collection,
+  caller: Caller
+): Promise<Shape | undefined> {
+  const { resourceType } = collection
+  if (!shapes.of(resourceType)) {
+    await resources.page(collection, pageQuery(0, PAGE_MAX, model), caller)
+  }
+  return shapes.of(resourceType)
+}
+
 async function findRows(
   context: SearchContext,
   query: SearchQuery
 ): Promise<Listing<LoadedEdition>> {
   const { filters } = context.site
-  const { collections, caller, isFiltered, order, search } = query
+  const { collections, caller, isFiltered, order, search, selection } = query
+  // A path that nobody knows cannot be filtered by.
+  if (selection.section && selection.section.isReference === undefined) {
+    return listFrom(context, query, ['unfiltered'])
+  }
   if (!isFiltered) {
     const isDeep = order === NEWEST_FIRST && search.offset > DEEP * collections.length
     return isDeep && (await filters.reach(collections, caller)) === 'none'
@@ -144,7 +201,8 @@ async function findAround(
 ): Promise<Listing<LoadedEdition>> {
   const { search, selection, order } = query
   if (reach === 'none') {
-    return order === NEWEST_FIRST
+    // Scans remember no relationships.
+    return order === NEWEST_FIRST && !selection.section
       ? listUnfiltered(context, query)
       : listFrom(context, query, ['unfiltered'])
   }
@@ -207,6 +265,6 @@ function countCheck(
   { collections, caller, selection, isFiltered }: SearchQuery,
   kinds: SourceKind[]
 ): ListOptions<LoadedEdition>['isOwnCount'] {
-  if (selection.key || selection.q || kinds.length > 1) return undefined
+  if (selection.key || selection.q || selection.section || kinds.length > 1) return undefined
   return (source, count) => isOwnCount(counts, collections[source]!, isFiltered, count, caller)
 }

@@ -148,15 +148,23 @@ function filteredPage(
   ]
   return purpose === 'rows'
     ? resources.page(collection, parameters, caller)
-    : resources.sparsePage(collection, parameters, comparedFields(model, order), caller)
+    : resources.sparsePage(collection, parameters, comparedFields(model, order, selection), caller)
 }
 
 /** The public names of the fields by which rows are selected and ordered. */
-export function comparedFields(model: ContentModel, order: ListOrder): string[] {
+export function comparedFields(
+  model: ContentModel,
+  order: ListOrder,
+  { section, changedFrom, changedBefore }: Selection = {}
+): string[] {
   const { keys, fields } = model
   const selected = [keys.revision, keys.label, keys.published, fields.key, fields.editionType]
-  const changed = order.field === 'changed' ? keys.changed : null
-  return [publicName(model, keys.id), ...publicNames(model, ...selected, changed)]
+  const isByChange = [changedFrom, changedBefore].some((time) => time !== undefined)
+  const changed = order.field === 'changed' || isByChange ? keys.changed : null
+  return [
+    publicName(model, keys.id),
+    ...publicNames(model, ...selected, changed, section?.field ?? null)
+  ]
 }
 
 /** What is not published, for callers that Drupal lets filter among the published rows. */
@@ -167,7 +175,8 @@ function unpublishedSource(
   isCertain: boolean
 ): Source<LoadedEdition> {
   const { selection, order, caller } = query
-  const isByText = Boolean(selection.q) || selection.key !== undefined
+  const isByText =
+    Boolean(selection.q) || selection.key !== undefined || selection.section !== undefined
   const reading: UnpublishedReading = { isByText, areNeeded: !isByText }
   return pagesOfUnpublished(context.unpublished, {
     collection,
@@ -193,7 +202,7 @@ async function readUnpublished(
   { model, resources }: SourceContext,
   reading: UnpublishedReading,
   collection: Collection,
-  { order, caller, isWanted }: Query,
+  { selection, order, caller, isWanted }: Query,
   parameters: Parameters,
   purpose: PagePurpose
 ): Promise<Page<LoadedEdition>> {
@@ -201,7 +210,12 @@ async function readUnpublished(
   const readWhole = () => resources.page(collection, parameters, caller)
   const page = isWhole
     ? await readWhole()
-    : await resources.sparsePage(collection, parameters, comparedFields(model, order), caller)
+    : await resources.sparsePage(
+        collection,
+        parameters,
+        comparedFields(model, order, selection),
+        caller
+      )
   const wanted = page.rows.filter(isWanted).length
   reading.areNeeded = !reading.isByText || wanted > DENSE
   return purpose === 'rows' && !isWhole && wanted > 0 ? readWhole() : page

@@ -6,7 +6,7 @@ import { splitType, type ContentModel } from '../model.ts'
 const URL_MAX = 2048
 
 /** How many characters of a section are shown. */
-const SECTION_MAX = 255
+export const SECTION_MAX = 255
 
 /** The attribute of files with their address. */
 export const URI = 'uri'

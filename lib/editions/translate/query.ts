@@ -11,6 +11,21 @@ export interface Selection {
   types?: string[]
   /** Exact key. */
   key?: string
+  section?: SectionSelection
+  /** Changed at this time or later, in milliseconds since the epoch. */
+  changedFrom?: number
+  /** Changed before this time. */
+  changedBefore?: number
+}
+
+/** A section of what editions are made of. */
+export interface SectionSelection {
+  /** The field, by its internal name. */
+  field: string
+  /** The uuid of what the field refers to, or its text. */
+  value: string
+  /** Whether the field is a reference; undefined where no document has shown it. */
+  isReference?: boolean | undefined
 }
 
 /** Query parameters of a request. */
@@ -44,7 +59,7 @@ const EITHER = 'either'
  *   may not see it
  */
 export function filterQuery(
-  { q, status, types = [], key }: Selection,
+  { q, status, types = [], key, section, changedFrom, changedBefore }: Selection,
   model: ContentModel,
   byKey = true
 ): Parameters {
@@ -52,19 +67,33 @@ export function filterQuery(
     [path: string, operator: string, value: string, group: string | undefined]
   > = []
   const add = (path: string | null, operator: string, value: string, group?: string) => {
-    if (path !== null) conditions.push([path, operator, value, group])
+    if (path !== null) conditions.push([publicName(model, path), operator, value, group])
   }
   if (q) for (const part of certainParts(q)) add(model.keys.label, 'CONTAINS', part, EITHER)
   if (q && byKey) add(model.fields.key, '=', q, EITHER)
   if (status !== undefined) add(model.keys.published, '=', String(status))
   for (const type of types) add(model.fields.editionType, '=', type)
   if (key !== undefined) add(model.fields.key, '=', key)
+  if (section) {
+    const name = publicName(model, section.field)
+    conditions.push([section.isReference ? `${name}.id` : name, '=', section.value, undefined])
+  }
+  if (changedFrom !== undefined) add(model.keys.changed, '>=', seconds(changedFrom))
+  if (changedBefore !== undefined) add(model.keys.changed, '<', seconds(changedBefore))
   return [
     ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
     ...conditions.flatMap(([path, operator, value, group], index) =>
-      filterCondition(`c${index}`, publicName(model, path), operator, [value], group)
+      filterCondition(`c${index}`, path, operator, [value], group)
     )
   ]
+}
+
+/**
+ * A time as Drupal stores it: it compares filters by times with whole seconds. A row of a later
+ * second than this one, or of the same, is later.
+ */
+function seconds(ms: number): string {
+  return String(Math.ceil(ms / 1000))
 }
 
 /** A letter whose two cases are different letters to SQLite, and to PostgreSQL in the locale C. */

@@ -67,7 +67,8 @@ export type {
   ReadEdition,
   ReadReadiness,
   Repeatable,
-  Search
+  Search,
+  Sections
 } from './editions.ts'
 export type {
   CoreFields,

@@ -75,6 +75,15 @@ export interface Search extends Abortable {
   type?: string | undefined
   key?: string | undefined
   /**
+   * The section: the uuid of what the field refers to, or its text, exactly; of lists such as
+   * `article` alone.
+   */
+  section?: string | undefined
+  /** Changed at this time or later, such as `2026-11-18T00:00:00Z`. */
+  changedFrom?: string | undefined
+  /** Changed before this time. */
+  changedBefore?: string | undefined
+  /**
    * By integer id or by the time of the last change, with a minus the greatest first; `-id` without
    * it.
    */
@@ -90,6 +99,11 @@ export interface Search extends Abortable {
    * then.
    */
   placed?: boolean | undefined
+  /**
+   * Leave out what an edition holds; of lists such as `article` alone. A page may have fewer rows
+   * than `limit` then, even none, and 50 at most.
+   */
+  unplaced?: boolean | undefined
   /** Say who is at work in each row. A page has 50 rows at most then. */
   locks?: boolean | undefined
 }
@@ -101,12 +115,21 @@ export interface Page<AnEdition = Edition> {
   hasMore: boolean
   /** How many there are in all; null where that is not known. */
   total: number | null
+  /** With `unplaced`: the offset of the next page; null where there is none. */
+  next?: number | null
   /** By the uuid of each row, the editions that hold it, the newest first. */
   placed?: Record<string, Placement[]>
   /** By the uuid of each row, the locks on it; null while the lock store does not answer. */
   locks?: Record<string, LockView[]> | null
   /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
   age?: number
+}
+
+export interface Sections {
+  /** What a search takes, and what it is called. */
+  sections: Named[]
+  /** Whether these are all that the user may see. */
+  isComplete: boolean
 }
 
 export interface Board {
@@ -217,6 +240,11 @@ export interface Editions<AnEdition extends object = Edition, Lists extends obje
   bundles(options?: Abortable): Promise<Named[]>
   /** The edition types, with their labels. */
   types(options?: Abortable): Promise<Named[]>
+  /**
+   * The sections of one of the content model's lists, for `section` of a search.
+   * @throws {QuoinError} BAD_REQUEST where the content model names none
+   */
+  sections(list: string, options?: Abortable): Promise<Sections>
   /** The lock board of an edition: who is at work in it and in its articles. */
   locks(id: string | number, options?: Abortable): Promise<Board>
   /**
@@ -383,7 +411,7 @@ export function createEditions<AnEdition extends object = Edition, Lists extends
     signal,
     ...filters
   }: Search = {}): AsyncGenerator<Page, void, undefined> {
-    let step: number
+    let hasNext: boolean
     do {
       const answer = await http.send<EditionPage>(
         'GET',
@@ -392,15 +420,26 @@ export function createEditions<AnEdition extends object = Edition, Lists extends
       )
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
-      step = links.next ? meta.limit : 0
-      offset += step
-    } while (step)
+      hasNext = links.next !== undefined
+      offset = meta.next ?? offset + meta.limit
+    } while (hasNext)
   }
 
   /** A read of machine names and labels. */
   function reader(path: string) {
     return async (options?: Abortable): Promise<Named[]> =>
       (await http.send<{ data: Named[] }>('GET', path, options)).body.data
+  }
+
+  async function sections(list: string, options?: Abortable): Promise<Sections> {
+    const {
+      body: { data, meta }
+    } = await http.send<{ data: Named[]; meta: Omit<Sections, 'sections'> }>(
+      'GET',
+      pathOf('sections', list),
+      options
+    )
+    return { sections: data, ...meta }
   }
 
   async function locks(id: string | number, options?: Abortable): Promise<Board> {
@@ -435,6 +474,7 @@ export function createEditions<AnEdition extends object = Edition, Lists extends
     search,
     bundles: reader('/api/collection/bundles'),
     types: reader('/api/publisher-edition/bundles'),
+    sections,
     locks,
     subscribe,
     watch

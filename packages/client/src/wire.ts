@@ -13,6 +13,8 @@ export interface EditionPage {
     offset: number
     hasMore: boolean
     total: number | null
+    /** With `unplaced`: the offset of the next page. */
+    next?: number | null
     placed?: Record<string, Placement[]>
     locks?: Record<string, LockView[]> | null
   }

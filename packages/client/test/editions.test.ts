@@ -107,6 +107,21 @@ t.test('articles are inserted, moved and removed', async (t) => {
   })
 })
 
+t.test('articles that no edition holds are read to the end, by pages of unequal length', async (t) => {
+  const { seat } = await newsroom(t)
+  const { editions } = seat()
+  const pages = []
+  for await (const page of editions.search({ bundle: 'article', unplaced: true, limit: 2 })) pages.push(page)
+  t.equal(pages.at(-1)!.next, null)
+  t.strictSame(
+    pages.slice(1).map(({ offset }) => offset),
+    pages.slice(0, -1).map(({ next }) => next)
+  )
+  const { sections, isComplete } = await editions.sections('article')
+  t.strictSame([sections.find(({ label }) => label === 'Sports')?.label, isComplete], ['Sports', true])
+  t.match(await failureOf(editions.sections('daily')), { status: 404 })
+})
+
 t.test('a search is read page by page, as far as it is wanted', async (t) => {
   const { cms, seat } = await newsroom(t)
   const { editions } = seat()

@@ -90,10 +90,11 @@ const PLACES: Record<string, Schema> = {
     ]!,
   Placement: (answerOf('/api/collections/{bundle}').properties!['meta']!.properties!['placed']!.additionalProperties as Schema).items!,
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
-  "Defined<Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'locks'>>": without(
+  "Defined<Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'unplaced' | 'locks'>>": without(
     parametersOf('/api/collections/{bundle}', 'query'),
     'total',
     'placed',
+    'unplaced',
     'locks',
     '_format'
   ),
