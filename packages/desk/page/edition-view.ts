@@ -101,10 +101,19 @@ function content(session: Session, context: EditionContext): TemplateResult {
    */
   function goTo(finding: Finding): void {
     if (finding.code === 'ORDER_EMPTY') return goToFinder()
-    const target = placeOf(finding) ?? document.getElementById('board')!
+    lead(placeOf(finding))
+  }
+
+  /** Leads to a place, or where that is not shown to the lock board. */
+  function lead(place: HTMLElement | null): void {
+    const target = place ?? document.getElementById('board')!
     target.scrollIntoView({ block: 'center' })
     target.focus()
   }
+
+  const find = (selector: string) => document.querySelector<HTMLElement>(selector)
+  const within = (attribute: string, value: string, what: string) =>
+    find(`[data-${attribute}="${CSS.escape(value)}"] ${what}`)
 
   function placeOf({
     code,
@@ -113,26 +122,35 @@ function content(session: Session, context: EditionContext): TemplateResult {
     fieldName = '',
     draft
   }: Finding): HTMLElement | null {
-    const find = (selector: string) => document.querySelector<HTMLElement>(selector)
-    const of = (attribute: string, value: string, what: string) =>
-      find(`[data-${attribute}="${CSS.escape(value)}"] ${what}`)
     if (entityType !== own.type || entityId !== own.id) {
       const token = session.orders
         .flatMap((order) => [...tokensOf(order.items)])
         .find(([, item]) => lockIdOf(item, model) === entityId)?.[0]
-      return token === undefined ? null : of('token', token, ':is(a, button[data-to])')
+      return token === undefined ? null : within('token', token, ':is(a, button[data-to])')
     }
-    if (draft?.userData.uid === uid) return of('draft', fieldName, 'button') ?? find('#kept')
+    if (draft?.userData.uid === uid) {
+      return within('draft', fieldName, 'button') ?? find('#kept')
+    }
     if (code === 'ARTICLE_GONE') {
-      return of('field', fieldName, '[data-token^="gone"] button[data-to]')
+      return within('field', fieldName, '[data-token^="gone"] button[data-to]')
     }
-    const isFixed = fixed.some(({ shape }) => shape.name === fieldName)
+    return placeOfField(fieldName)
+  }
+
+  function placeOfField(name: string): HTMLElement | null {
+    const isFixed = fixed.some(({ shape }) => shape.name === name)
     return (
-      find(`#field-${CSS.escape(fieldName)}:not(:disabled)`) ??
-      of('field', fieldName, ':is(.notes button, li button)') ??
+      find(`#field-${CSS.escape(name)}:not(:disabled)`) ??
+      within('field', name, ':is(.words, .notes button, li button)') ??
       (isFixed ? find('#fixed') : null)
     )
   }
+
+  /** The label of a field, which leads to it. */
+  const linkTo = (name: string) =>
+    session.fieldOf(name)
+      ? html`<button type="button" class="link" @click=${() => lead(placeOfField(name))}>${session.labelOf(name)}</button>`
+      : name
 
   const addressOf = ({ url }: Item) =>
     typeof url === 'string' ? (url.startsWith('/') ? cms + url : new URL(url, cms).href) : undefined
@@ -182,7 +200,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
       </form>
     </div>
     <div class="savebar">
-      ${session.isSlow ? notice('warn', say('savingSlow'), html`<button type="button" @click=${session.stopSaving}>${say('stopSaving')}</button>`) : session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
+      ${session.isSlow ? notice('warn', say('savingSlow'), html`<button type="button" @click=${session.stopSaving}>${say('stopSaving')}</button>`) : session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.linked?.(linkTo) ?? session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
       <span class="choices">
         <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
         <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>

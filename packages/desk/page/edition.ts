@@ -25,7 +25,7 @@ import { createOrder, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { createProposalsDoor, type LoadProposals } from './proposals-door.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
-import { hindranceOf } from './refusal.ts'
+import { hindranceOf, textOf } from './refusal.ts'
 import { createRestoration } from './restoration.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, lockIdOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
@@ -569,7 +569,7 @@ export function createSession(
     if (saving || dirty.length === 0) return
     const hindrance = hindranceOf(dirty)
     if (hindrance !== undefined) {
-      notice = { tone: 'bad', text: hindrance }
+      notice = { tone: 'bad', text: textOf(hindrance, labelOf), linked: hindrance }
       return onChange()
     }
     const current = { isSlow: false, end: new AbortController() }

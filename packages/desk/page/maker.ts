@@ -337,7 +337,7 @@ export function createMaker(
     const names = violations.map(({ path }) => path.split('.')[0]!).filter((name) => name !== '')
     for (const name of new Set(names)) inputFor(name)
     const labels = new Map(inputs.map(({ shape: { name } }) => [name, labelOf(name, model)]))
-    const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true, isNew: true })
+    const refusal = refusalOf(error, labels, { undecided: [], isAtRisk: true, isNew: true })
     for (const one of inputs) one.problems = refusal.fields.get(one.shape.name) ?? []
     reason = refusal.text
   }

@@ -1,7 +1,7 @@
 import type { QuoinError } from '../../client/src/client.ts'
 import type { Displacement, Field } from './field.ts'
 import { isAtRisk } from './drafts.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf, undecidedOf, type Linked } from './refusal.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
@@ -9,6 +9,8 @@ import { nameOf } from './words.ts'
 export interface Notice {
   tone: 'good' | 'bad'
   text: string
+  /** The text with its fields, each of which can be gone to. */
+  linked?: Linked
   /** Whether it is not true any more. */
   isOver?: () => boolean
 }
@@ -51,10 +53,11 @@ export function refusedNotice(
   const labels = new Map(fields.map(({ shape }) => [shape.name, shape.label]))
   const {
     text,
+    linked,
     fields: wrong,
     forbiddenName
   } = refusalOf(error, labels, {
-    isUndecided: fields.some(({ theirs }) => theirs !== undefined),
+    undecided: undecidedOf(fields),
     isAtRisk: isAtRisk(fields)
   })
   for (const field of fields) {
@@ -65,6 +68,7 @@ export function refusedNotice(
   return {
     tone: 'bad',
     text,
+    linked,
     isOver: () =>
       wrong.size > 0 && fields.every(({ shape, isDirty }) => !isDirty || !wrong.has(shape.name))
   }

@@ -1,11 +1,15 @@
 import type { QuoinError } from '../../client/src/client.ts'
 import { sentenceOf } from './reasons.ts'
-import { say } from './texts.ts'
+import { say, sayWith } from './texts.ts'
 import { nameOf } from './words.ts'
+
+/** A sentence with the labels of fields in it, each as `link` gives it. */
+export type Linked = (link: (name: string) => unknown) => unknown[]
 
 export interface Refusal {
   /** Why nothing was saved, in a sentence or two. */
   text: string
+  linked: Linked
   /** What is wrong, by field. */
   fields: Map<string, string[]>
   /** The field that Drupal does not let this user change. */
@@ -23,20 +27,53 @@ export function forbiddenField({
   return code === 'CMS_FORBIDDEN' ? FORBIDDEN.exec(message)?.[1] : undefined
 }
 
+/** What of a field may keep an edition from being saved. */
+interface Unsaved {
+  shape: { name: string }
+  theirs: string | undefined
+  isUnfinished: boolean
+}
+
 /** Why these fields cannot be saved yet, if something is in the way. */
-export function hindranceOf(
-  fields: Array<{ theirs: string | undefined; isUnfinished: boolean }>
-): string | undefined {
-  if (fields.some(({ isUnfinished }) => isUnfinished)) return say('notSavedUnfinished')
-  return fields.some(({ theirs }) => theirs !== undefined) ? say('notSavedUndecided') : undefined
+export function hindranceOf(fields: Unsaved[]): Linked | undefined {
+  const unfinished = namesOf(fields, ({ isUnfinished }) => isUnfinished)
+  if (unfinished.length > 0) return listed('notSavedUnfinished', unfinished)
+  const undecided = undecidedOf(fields)
+  return undecided.length > 0 ? listed('notSavedUndecided', undecided) : undefined
+}
+
+/** The names of the fields where a text has to be chosen: somebody else has saved another one. */
+export function undecidedOf(fields: Unsaved[]): string[] {
+  return namesOf(fields, ({ theirs }) => theirs !== undefined)
+}
+
+function namesOf(fields: Unsaved[], holds: (field: Unsaved) => boolean): string[] {
+  return fields.filter(holds).map(({ shape }) => shape.name)
+}
+
+/** A sentence that counts fields and names them. */
+function listed(
+  key: 'notSavedUnfinished' | 'notSavedUndecided' | 'notSavedWrong' | 'notMadeWrong',
+  names: string[]
+): Linked {
+  return (link) =>
+    sayWith(key, {
+      count: names.length,
+      labels: names.flatMap((name, index) => (index === 0 ? [link(name)] : [', ', link(name)]))
+    })
+}
+
+/** The sentence with the labels as they are. */
+export function textOf(linked: Linked, labelOf: (name: string) => string): string {
+  return linked(labelOf).flat(Infinity).join('')
 }
 
 /**
- * How the texts of an edition are: whether there is something to choose, whether one is in this
- * browser alone, and whether the edition is yet to be made.
+ * How the texts of an edition are: at which fields there is something to choose, whether one is in
+ * this browser alone, and whether the edition is yet to be made.
  */
 export interface TextsState {
-  isUndecided: boolean
+  undecided: string[]
   isAtRisk: boolean
   isNew?: boolean
 }
@@ -48,7 +85,7 @@ export interface TextsState {
 export function refusalOf(
   error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>,
   labels: Map<string, string>,
-  { isUndecided, isAtRisk, isNew = false }: TextsState
+  { undecided, isAtRisk, isNew = false }: TextsState
 ): Refusal {
   const { code, status, message, locks, body } = error
   const { violations = [] } = (body ?? {}) as {
@@ -61,31 +98,53 @@ export function refusalOf(
     if (labels.has(name)) fields.set(name, [...(fields.get(name) ?? []), message])
     else others.push(path === '' ? message : `${path}: ${message}`)
   }
-  const field = forbiddenField({ code, message }) ?? ''
-  const [, , why] = FORBIDDEN.exec(message) ?? []
-  const forbiddenLabel = labels.get(field)
-  if (forbiddenLabel !== undefined) {
-    fields.set(field, [`${say('forbidden')}${why ? ` ${why}` : ''}`])
-    return {
-      text: say(isNew ? 'notMadeForbidden' : 'notSavedForbidden', { label: forbiddenLabel }),
-      fields,
-      forbiddenName: field
-    }
+  const forbiddenName = forbiddenField({ code, message })
+  const isForbidden = forbiddenName !== undefined && labels.has(forbiddenName)
+  if (isForbidden) {
+    const [, , why] = FORBIDDEN.exec(message)!
+    fields.set(forbiddenName, [`${say('forbidden')}${why ? ` ${why}` : ''}`])
   }
-  return { text: reason(), fields }
+  const linked = linkedReason()
+  return {
+    text: textOf(linked, (name) => labels.get(name) ?? name),
+    linked,
+    fields,
+    ...(isForbidden && { forbiddenName })
+  }
+
+  function linkedReason(): Linked {
+    if (isForbidden) {
+      const key = isNew ? 'notMadeForbidden' : 'notSavedForbidden'
+      return (link) => sayWith(key, { label: link(forbiddenName) })
+    }
+    if (code === 'PRECONDITION_FAILED') {
+      return undecided.length > 0
+        ? listed('notSavedUndecided', undecided)
+        : () => [say('notSavedMoved')]
+    }
+    if (fields.size > 0) {
+      const wrong = listed(isNew ? 'notMadeWrong' : 'notSavedWrong', [...fields.keys()])
+      return (link) => [wrong(link), ...others.map((other) => ` ${other}`)]
+    }
+    if (locks) return (link) => lockedReason(locks, isNew, link)
+    return () => [reason()]
+  }
 
   function reason(): string {
-    if (code === 'PRECONDITION_FAILED') {
-      return say(isUndecided ? 'notSavedUndecided' : 'notSavedMoved')
-    }
-    if (fields.size > 0) return [say(isNew ? 'notMadeWrong' : 'notSavedWrong'), ...others].join(' ')
-    if (locks) {
-      return say(isNew ? 'notMade' : 'notSaved', {
-        reason: `${locks.map(({ fieldName, userData }) => say('isEditedBy', { label: labels.get(fieldName) ?? fieldName, name: nameOf(userData) })).join(', ')}.`
-      })
-    }
     const waits = status === 0 || status >= 500
     const what = say(isNew ? 'notMade' : 'notSaved', { reason: sentenceOf({ code, message }) })
     return !waits || isNew ? what : say(isAtRisk ? 'saveLater' : 'keptSaveLater', { what })
   }
+}
+
+function lockedReason(
+  locks: NonNullable<QuoinError['locks']>,
+  isNew: boolean,
+  link: (name: string) => unknown
+): unknown[] {
+  const all = locks.map(({ fieldName, userData }, index) => [
+    index === 0 ? '' : ', ',
+    sayWith('isEditedBy', { label: link(fieldName), name: nameOf(userData) })
+  ])
+  return sayWith(isNew ? 'notMade' : 'notSaved', { reason: [all, '.'] })
 }

@@ -140,16 +140,25 @@ export const de: Texts = {
   takeOverFirst: '{label} wird gerade von jemand anderem bearbeitet: Übernehmen Sie es zuerst.',
   textIsBack: 'Ihr Text steht wieder in {label}.',
   textIsBackUnlocked: 'Ihr Text steht wieder in {label}. Das Feld ist noch nicht gesperrt.',
-  notSavedUndecided:
-    'Nicht gespeichert: Jemand hat inzwischen dieselben Felder gespeichert. Wählen Sie bei jedem, was bleiben soll, und speichern Sie erneut.',
+  notSavedUndecided: {
+    one: 'Nicht gespeichert: Jemand hat inzwischen {labels} gespeichert. Wählen Sie dort, was bleiben soll, und speichern Sie erneut.',
+    other:
+      'Nicht gespeichert: Jemand hat inzwischen {count} Ihrer Felder gespeichert: {labels}. Wählen Sie bei jedem, was bleiben soll, und speichern Sie erneut.'
+  },
   notSavedMoved:
     'Nicht gespeichert: Jemand hat im selben Augenblick gespeichert. Speichern Sie erneut.',
-  notSavedUnfinished:
-    'Nicht gespeichert: Einige Felder sind unvollständig. Ergänzen oder leeren Sie sie und speichern Sie erneut.',
+  notSavedUnfinished: {
+    one: 'Nicht gespeichert: {labels} ist unvollständig. Ergänzen oder leeren Sie das Feld und speichern Sie erneut.',
+    other:
+      'Nicht gespeichert: {count} Felder sind unvollständig: {labels}. Ergänzen oder leeren Sie sie und speichern Sie erneut.'
+  },
   notSavedForbidden:
     'Nicht gespeichert: Drupal lässt Sie {label} nicht ändern. Speichern Sie erneut, um das Übrige ohne dieses Feld zu speichern.',
   forbidden: 'Drupal lässt Sie das nicht ändern.',
-  notSavedWrong: 'Nicht gespeichert: Einige Felder stimmen nicht.',
+  notSavedWrong: {
+    one: 'Nicht gespeichert: {labels} stimmt nicht.',
+    other: 'Nicht gespeichert: {count} Felder stimmen nicht: {labels}.'
+  },
   notSaved: 'Nicht gespeichert: {reason}',
   isEditedBy: '{label} wird von {name} bearbeitet',
   saveLater: '{what} Speichern Sie später erneut.',
@@ -328,7 +337,10 @@ export const de: Texts = {
 
   // A new edition
   notMade: 'Nicht angelegt: {reason}',
-  notMadeWrong: 'Nicht angelegt: Einige Felder stimmen nicht.',
+  notMadeWrong: {
+    one: 'Nicht angelegt: {labels} stimmt nicht.',
+    other: 'Nicht angelegt: {count} Felder stimmen nicht: {labels}.'
+  },
   notMadeForbidden: 'Nicht angelegt: Drupal lässt Sie {label} nicht ändern.',
 
   // What the service refuses, by its code

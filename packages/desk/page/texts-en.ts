@@ -139,15 +139,24 @@ export const en = {
   takeOverFirst: '{label} is being edited by somebody else: take it over first.',
   textIsBack: 'Your text is back in {label}.',
   textIsBackUnlocked: 'Your text is back in {label}, which is not locked yet.',
-  notSavedUndecided:
-    'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.',
+  notSavedUndecided: {
+    one: 'Not saved: a colleague has saved {labels} meanwhile. Choose there which is to stay, then save again.',
+    other:
+      'Not saved: a colleague has saved {count} of your fields meanwhile: {labels}. Choose at each which is to stay, then save again.'
+  },
   notSavedMoved: 'Not saved: a colleague has saved at the same moment. Save again.',
-  notSavedUnfinished:
-    'Not saved: some fields are not complete. Finish or empty them, then save again.',
+  notSavedUnfinished: {
+    one: 'Not saved: {labels} is not complete. Finish or empty it, then save again.',
+    other:
+      'Not saved: {count} fields are not complete: {labels}. Finish or empty them, then save again.'
+  },
   notSavedForbidden:
     'Not saved: Drupal does not let you change {label}. Save again to save the rest without it.',
   forbidden: 'Drupal does not let you change this.',
-  notSavedWrong: 'Not saved: some fields are not right.',
+  notSavedWrong: {
+    one: 'Not saved: {labels} is not right.',
+    other: 'Not saved: {count} fields are not right: {labels}.'
+  },
   notSaved: 'Not saved: {reason}',
   isEditedBy: '{label} is being edited by {name}',
   saveLater: '{what} Save again later.',
@@ -320,7 +329,10 @@ export const en = {
 
   // A new edition
   notMade: 'Not made: {reason}',
-  notMadeWrong: 'Not made: some fields are not right.',
+  notMadeWrong: {
+    one: 'Not made: {labels} is not right.',
+    other: 'Not made: {count} fields are not right: {labels}.'
+  },
   notMadeForbidden: 'Not made: Drupal does not let you change {label}.',
 
   // What a finding is about, and what it says

@@ -141,15 +141,24 @@ export const fr: Texts = {
     '{label} est en cours de modification par quelqu’un d’autre : reprenez d’abord ce champ.',
   textIsBack: 'Votre texte est de nouveau dans {label}.',
   textIsBackUnlocked: 'Votre texte est de nouveau dans {label}, qui n’est pas encore verrouillé.',
-  notSavedUndecided:
-    'Non enregistré : un collègue a enregistré les mêmes champs entre-temps. Choisissez pour chacun ce qui doit rester, puis enregistrez à nouveau.',
+  notSavedUndecided: {
+    one: 'Non enregistré : un collègue a enregistré {labels} entre-temps. Choisissez-y ce qui doit rester, puis enregistrez à nouveau.',
+    other:
+      'Non enregistré : un collègue a enregistré {count} de vos champs entre-temps : {labels}. Choisissez pour chacun ce qui doit rester, puis enregistrez à nouveau.'
+  },
   notSavedMoved: 'Non enregistré : un collègue a enregistré au même moment. Enregistrez à nouveau.',
-  notSavedUnfinished:
-    'Non enregistré : certains champs sont incomplets. Complétez ou videz-les, puis enregistrez à nouveau.',
+  notSavedUnfinished: {
+    one: 'Non enregistré : {labels} est incomplet. Complétez ou videz ce champ, puis enregistrez à nouveau.',
+    other:
+      'Non enregistré : {count} champs sont incomplets : {labels}. Complétez ou videz-les, puis enregistrez à nouveau.'
+  },
   notSavedForbidden:
     'Non enregistré : Drupal ne vous permet pas de modifier {label}. Enregistrez à nouveau pour garder le reste sans ce champ.',
   forbidden: 'Drupal ne vous permet pas de modifier ceci.',
-  notSavedWrong: 'Non enregistré : certains champs ne sont pas valables.',
+  notSavedWrong: {
+    one: 'Non enregistré : {labels} n’est pas valable.',
+    other: 'Non enregistré : {count} champs ne sont pas valables : {labels}.'
+  },
   notSaved: 'Non enregistré : {reason}',
   isEditedBy: '{label} est en cours de modification par {name}',
   saveLater: '{what} Enregistrez à nouveau plus tard.',
@@ -324,7 +333,10 @@ export const fr: Texts = {
 
   // A new edition
   notMade: 'Non créée : {reason}',
-  notMadeWrong: 'Non créée : certains champs ne sont pas valables.',
+  notMadeWrong: {
+    one: 'Non créée : {labels} n’est pas valable.',
+    other: 'Non créée : {count} champs ne sont pas valables : {labels}.'
+  },
   notMadeForbidden: 'Non créée : Drupal ne vous permet pas de modifier {label}.',
 
   // What the service refuses, by its code

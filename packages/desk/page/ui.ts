@@ -20,7 +20,7 @@ export function avatar(somebody: Somebody): TemplateResult {
 /** A message that has to be seen; `bad` ones are told at once. */
 export function notice(
   tone: 'good' | 'bad' | 'warn',
-  text: string,
+  text: unknown,
   more: View = nothing
 ): TemplateResult {
   return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>${icon(tone === 'good' ? 'check' : 'triangle-alert')}<p>${text}</p>${more}</div>`

@@ -241,7 +241,7 @@ t.test('an edition is made once however often that is pressed, and not tried for
   })
   await turn()
   await other.maker.make()
-  t.strictSame([other.sent.length, other.made, other.said], [10, [], ['Not made: some fields are not right.']])
+  t.strictSame([other.sent.length, other.made, other.said], [10, [], ['Not made: X9 is not right.']])
   t.strictSame(said, ['The edition is made'])
 })
 
@@ -389,7 +389,7 @@ t.test('a certain edition is duplicated, and what the CMS wants besides comes in
   await maker.make()
   t.strictSame(
     [of('title').problems, of('field_slogan').problems, said.at(-1)],
-    [['It is not right.'], ['It is not right.'], 'Not made: some fields are not right.']
+    [['It is not right.'], ['It is not right.'], 'Not made: 2 fields are not right: Title, Slogan.']
   )
   maker.type(of('field_slogan'), 'All of it')
   await maker.make()

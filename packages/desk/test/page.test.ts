@@ -6,7 +6,7 @@ import { createDrafts } from '../page/drafts.ts'
 import { diskOf, draftStorageOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../page/merge.ts'
 import { addedTo, apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../page/operations.ts'
-import { refusalOf } from '../page/refusal.ts'
+import { hindranceOf, refusalOf, textOf as wordsOf } from '../page/refusal.ts'
 import { createSamples } from '../page/samples.ts'
 import { entityOf, isPublished, languageOf, lockIdOf, valueOf, type Edition, type Item, type Model } from '../page/settings.ts'
 import { say } from '../page/texts.ts'
@@ -621,7 +621,7 @@ t.test('a refusal is told where it belongs', async (t) => {
     ['title', 'Title'],
     ['field_page_count', 'Page count']
   ])
-  const refused = (status: number, code: string, message: string, body?: unknown, state = { isUndecided: false, isAtRisk: false }) =>
+  const refused = (status: number, code: string, message: string, body?: unknown, state = { undecided: [] as string[], isAtRisk: false }) =>
     refusalOf(new QuoinError(status, code as 'CONFLICT', message, { body }), labels, state)
   const violations = [
     { path: 'field_page_count.0.value', message: 'Too few.' },
@@ -630,8 +630,13 @@ t.test('a refusal is told where it belongs', async (t) => {
     { path: '', message: 'All wrong.' },
     { path: 'other.0', message: 'No.' }
   ]
-  const { text, fields } = refused(422, 'UNPROCESSABLE', 'x', { violations })
-  t.equal(text, 'Not saved: some fields are not right. All wrong. other.0: No.')
+  const { text, linked, fields } = refused(422, 'UNPROCESSABLE', 'x', { violations })
+  t.equal(text, 'Not saved: 2 fields are not right: Page count, Title. All wrong. other.0: No.')
+  t.equal(
+    wordsOf(linked, (name) => `<${name}>`),
+    'Not saved: 2 fields are not right: <field_page_count>, <title>. All wrong. other.0: No.',
+    'each can be led to'
+  )
   t.strictSame(
     [...fields],
     [
@@ -643,10 +648,13 @@ t.test('a refusal is told where it belongs', async (t) => {
     refused(422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nother.0: No.\n', { violations: violations.slice(4) }).text,
     'Not saved: Unprocessable Entity: validation failed.\nother.0: No.'
   )
-  t.equal(refused(412, 'PRECONDITION_FAILED', 'x', {}, { isUndecided: true, isAtRisk: false }).text, say('notSavedUndecided'))
+  t.equal(
+    refused(412, 'PRECONDITION_FAILED', 'x', {}, { undecided: ['title'], isAtRisk: false }).text,
+    say('notSavedUndecided', { count: 1, labels: 'Title' })
+  )
   t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, say('notSavedMoved'), 'there is nothing to choose')
   t.equal(
-    refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { isUndecided: false, isAtRisk: true }).text,
+    refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { undecided: [], isAtRisk: true }).text,
     'Not saved: The CMS is away. Save again later.',
     'a text that is in the browser alone is not said to be kept'
   )
@@ -658,10 +666,33 @@ t.test('a refusal is told where it belongs', async (t) => {
     refused(423, 'FIELD_LOCKED', 'x', { locks: [lock('title', 'Ben'), lock('field_z')] }).text,
     'Not saved: Title is being edited by Ben, field_z is being edited by User 8.'
   )
+  t.equal(
+    wordsOf(refused(423, 'FIELD_LOCKED', 'x', { locks: [lock('title', 'Ben'), lock('field_z')] }).linked, (name) => `<${name}>`),
+    'Not saved: <title> is being edited by Ben, <field_z> is being edited by User 8.'
+  )
   t.strictSame(
     [...refused(403, 'CMS_FORBIDDEN', "Access denied on updating field 'title'.").fields],
     [['title', ['Drupal does not let you change this.']]],
     'also where Drupal does not say why'
+  )
+})
+
+t.test('what keeps fields from being saved counts them and names them', async (t) => {
+  const one = { shape: { name: 'a' }, theirs: undefined, isUnfinished: true }
+  const other = { ...one, shape: { name: 'b' } }
+  const undecided = { ...one, theirs: 'x', isUnfinished: false }
+  const said = (...fields: Array<typeof one | typeof undecided>) => {
+    const linked = hindranceOf(fields)
+    return linked && wordsOf(linked, (name) => name.toUpperCase())
+  }
+  t.strictSame(
+    [said(one), said(one, other, undecided), said(undecided), said({ ...one, isUnfinished: false })],
+    [
+      'Not saved: A is not complete. Finish or empty it, then save again.',
+      'Not saved: 2 fields are not complete: A, B. Finish or empty them, then save again.',
+      'Not saved: a colleague has saved A meanwhile. Choose there which is to stay, then save again.',
+      undefined
+    ]
   )
 })
 
@@ -792,7 +823,7 @@ t.test('the language of an edition is told where it has one', async (t) => {
 
 t.test('a refusal that gives no reason, or names a field that the page does not show, is told as far as it goes', async (t) => {
   const labels = new Map([['title', 'Title']])
-  const state = { isUndecided: false, isAtRisk: false }
+  const state = { undecided: [] as string[], isAtRisk: false }
   const forbidden = refusalOf(new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'title'."), labels, state)
   t.strictSame([...forbidden.fields], [['title', ['Drupal does not let you change this.']]])
   const locks = [{ entityType: 'x', entityId: '5', fieldName: 'field_odd', timestamp: 1, userData: { uid: '8', name: 'Ben' } }]

@@ -930,9 +930,12 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = [moved()]
   service.reads = [editionOf('Theirs')]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field().theirs], [1, say('notSavedUndecided'), 'Theirs'])
+  t.strictSame(
+    [service.sent.splice(0).length, session.notice?.text, field().theirs],
+    [1, say('notSavedUndecided', { count: 1, labels: 'Title' }), 'Theirs']
+  )
   await session.save()
-  t.strictSame([service.sent, session.notice?.text], [[], say('notSavedUndecided')])
+  t.strictSame([service.sent, session.notice?.text], [[], say('notSavedUndecided', { count: 1, labels: 'Title' })])
   field().decide('mine')
   service.writes = [moved(), new QuoinError(409, 'STALE_EDIT', 'Somebody else has saved'), moved()]
   service.reads = ['one', 'two', 'three'].map((key) => ({ ...editionOf('Theirs'), field_key: [{ value: key }] }))
@@ -1368,7 +1371,11 @@ t.test('nothing is saved while a field is not complete', async (t) => {
   field('field_page_count').type('', false)
   await turn()
   await session.save()
-  t.strictSame([service.sent, session.notice], [[], { tone: 'bad', text: say('notSavedUnfinished') }])
+  t.match(
+    [service.sent, session.notice],
+    [[], { tone: 'bad', text: 'Not saved: Page count is not complete. Finish or empty it, then save again.' }]
+  )
+  t.strictSame(session.notice!.linked!((name) => name)[1], [['field_page_count']], 'and leads there')
   field('field_page_count').type('33')
   await session.save()
   t.match(service.sent, [{ title: [{ value: 'Mine' }], field_page_count: [{ value: 33 }] }])
