@@ -1375,7 +1375,7 @@ t.test('nothing is saved while a field is not complete', async (t) => {
     [service.sent, session.notice],
     [[], { tone: 'bad', text: 'Not saved: Page count is not complete. Finish or empty it, then save again.' }]
   )
-  t.strictSame(session.notice!.linked!((name) => name)[1], [['field_page_count']], 'and leads there')
+  t.strictSame(session.notice!.linked!((name) => name)[1], ['field_page_count'], 'and leads there')
   field('field_page_count').type('33')
   await session.save()
   t.match(service.sent, [{ title: [{ value: 'Mine' }], field_page_count: [{ value: 33 }] }])
