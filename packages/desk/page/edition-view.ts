@@ -1,7 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { Finding, LockView, Named } from '../../client/src/client.ts'
+import type { Finding, Named } from '../../client/src/client.ts'
 import { newAddress } from './address.ts'
-import { partsOf } from './board.ts'
 import { boardView } from './board-view.ts'
 import { fieldOf as closingFieldOf } from './closing.ts'
 import { closingButton, closingView } from './closing-view.ts'
@@ -15,10 +14,11 @@ import { finderView } from './finder-view.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
-import { entityOf, lockIdOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
+import { orderContextOf } from './order-context.ts'
+import { entityOf, lockIdOf, languageOf, valueOf, type Settings } from './settings.ts'
 import { reasonOf, sentenceOf } from './reasons.ts'
 import { say } from './texts.ts'
-import { day, duration, type Somebody } from './words.ts'
+import { day, duration } from './words.ts'
 
 export interface EditionContext {
   settings: Settings
@@ -65,19 +65,9 @@ export function editionView(session: Session, context: EditionContext): Template
 }
 
 function content(session: Session, context: EditionContext): TemplateResult {
-  const {
-    settings: { model, cms },
-    types,
-    uid,
-    notifier,
-    windows,
-    lack,
-    dismiss
-  } = context
-  const { titleOf, isPublished, moverOf, imageOf, sectionOf } = session
-  const lists = Object.values(model.lists)
-  const hasImages = lists.some(({ image }) => image !== undefined)
-  const hasSections = lists.some(({ section }) => section !== undefined)
+  const { settings, types, uid, notifier, windows, lack, dismiss } = context
+  const { model } = settings
+  const { titleOf } = session
   const edition = session.edition!
   const fields = session.fields.filter(
     ({ shape }) =>
@@ -85,13 +75,6 @@ function content(session: Session, context: EditionContext): TemplateResult {
   )
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
   const dirty = session.fields.filter(({ isDirty }) => isDirty)
-  const people = peopleByEntity(session.board)
-  const peopleAt = (item: Item) => {
-    const type = String(item['target_type'])
-    return [
-      ...(people.get(`${model.lockTypes[type] ?? type}/${lockIdOf(item, model)}`)?.values() ?? [])
-    ]
-  }
   const [first] = session.orders
   const own = entityOf(edition, model)
 
@@ -152,8 +135,6 @@ function content(session: Session, context: EditionContext): TemplateResult {
       ? html`<button type="button" class="link" @click=${() => lead(placeOfField(name))}>${session.labelOf(name)}</button>`
       : name
 
-  const addressOf = ({ url }: Item) =>
-    typeof url === 'string' ? (url.startsWith('/') ? cms + url : new URL(url, cms).href) : undefined
   return html`
     <header class="head">
       ${cover(edition, model, 'large')}
@@ -175,7 +156,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     }
     <div class="desk">
     <div class="columns">
-      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, moverOf, hasImages, hasSections, imageOf, sectionOf, addressOf, peopleAt, onChange: session.onChange, ...session.acts(order) }))}</div>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, orderContextOf(session, order, settings)))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session, { model, uid, notifier, windows })}
@@ -209,15 +190,4 @@ function content(session: Session, context: EditionContext): TemplateResult {
       <button type="submit" form="fields" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
     </div>
     </div>`
-}
-
-/** Who has locks on each entity, each once. */
-function peopleByEntity(board: LockView[]): Map<string, Map<string, Somebody>> {
-  const people = new Map<string, Map<string, Somebody>>()
-  for (const lock of board) {
-    const { uid, name } = lock.userData
-    const key = `${lock.entityType}/${partsOf(lock).id}`
-    people.set(key, (people.get(key) ?? new Map()).set(uid, { uid, name }))
-  }
-  return people
 }

@@ -84,6 +84,10 @@ export interface SessionDeps {
   announce: (text: string) => void
   /** Tells the reader something of a field, outside of the page. */
   notify: (title: string, text: string, fieldName: string) => void
+  /** Told that fields, or a running order, were saved from here. */
+  onSave: (fieldNames: string[], etag: string | undefined) => void
+  /** Told that a save from here was refused, for good. */
+  onRefuse: (fieldNames: string[], error: QuoinError) => void
 }
 
 export type Session = ReturnType<typeof createSession>
@@ -106,7 +110,9 @@ export function createSession(
     onChange,
     onNews,
     announce,
-    notify
+    notify,
+    onSave,
+    onRefuse
   }: SessionDeps,
   id: string
 ) {
@@ -347,6 +353,7 @@ export function createSession(
     edition = answer.edition as Edition
     etag = answer.etag
     rebase()
+    onSave([field], etag)
   }
 
   /** Keeps what is done to an order until it is saved. */
@@ -376,6 +383,7 @@ export function createSession(
 
   function notArranged(name: string, error: QuoinError, operations: OrderOperation[]): void {
     restoration.onRefuse(name)
+    onRefuse([name], error)
     const { items } = orders.find((order) => order.name === name)!
     const moves = movesIn(operations, replayed(items, { operations }), labels.nameOf)
     const draft = { ...moves!, fieldName: name }
@@ -558,6 +566,7 @@ export function createSession(
 
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
   const labelOf = (name: string) => fieldOf(name)?.shape.label ?? name
+  const namesOf = (texts: Map<Field, string>) => [...texts.keys()].map(({ shape }) => shape.name)
   const titleNow = () => (edition ? valueOf(edition, model.keys.label) : '')
 
   /** Whether a field has a change that Drupal has not forbidden. */
@@ -585,12 +594,14 @@ export function createSession(
     try {
       await write(dirty, sentTexts)
       notice = { tone: 'good', text: say('saved') }
+      onSave(namesOf(sentTexts), etag)
     } catch (error) {
       if (current.end.signal.aborted) {
         notice = { tone: 'bad', text: say('savingStopped') }
         load()
       } else {
         notice = refusedNotice(failureOf(error), fields, sentTexts)
+        onRefuse(namesOf(sentTexts), failureOf(error))
       }
     }
     clearTimeout(slow)

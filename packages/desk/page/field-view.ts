@@ -7,6 +7,7 @@ import type { TextChoice } from './choices.ts'
 import { editorDoor, isFormatted, type DoorDeps } from './editor-door.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
+import { treeOf } from './focus.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
 import type { ProposalsDoor } from './proposals-door.ts'
 import { say, sayWith } from './texts.ts'
@@ -124,7 +125,7 @@ export function notes(field: Field, acts?: FieldActs): View {
     ${
       holder
         ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span>
-          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button>${acts && kind !== 'order' ? html`<button type="button" class="small plain" @click=${() => acts.proposals.begin(field)}>${say('propose')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</p>`
+          <button type="button" class="small" @click=${({ currentTarget }: Event) => takeOver(field, treeOf(currentTarget as Element))}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button>${acts && kind !== 'order' ? html`<button type="button" class="small plain" @click=${() => acts.proposals.begin(field)}>${say('propose')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</p>`
         : isHeld
           ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${!isDirty ? nothing : html` <small>${keptAt === undefined ? say('inThisWindow') : say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>`
           : isDirty && trouble === undefined && place !== 'lock' && place !== 'disk'
@@ -168,21 +169,21 @@ function conflictView(
  * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no
  * control but its buttons. A control that cannot have the focus does not keep the lock.
  */
-async function takeOver(field: Field): Promise<void> {
-  const place = document.activeElement?.closest('[data-field]')
+async function takeOver(field: Field, tree: Document | ShadowRoot): Promise<void> {
+  const place = tree.activeElement?.closest('[data-field]')
   await field.takeOver()
   const { name } = field.shape
   const control =
-    document.getElementById(`field-${name}`) ??
-    document.querySelector<HTMLElement>(
+    tree.getElementById(`field-${name}`) ??
+    tree.querySelector<HTMLElement>(
       `[data-field="${CSS.escape(name)}"] li button[data-to][aria-disabled="false"]`
     )
   // Some browsers do not focus a button that is pressed: then the body has the focus.
   if (
     field.isHeld &&
-    (document.activeElement === document.body || place?.contains(document.activeElement))
+    (document.activeElement === document.body || place?.contains(tree.activeElement))
   ) {
     control?.focus()
   }
-  if (document.activeElement !== control) field.blur()
+  if (tree.activeElement !== control) field.blur()
 }

@@ -5,6 +5,7 @@ import { contentOfDrag, endDrag, startDrag } from './drag.ts'
 import type { Field } from './field.ts'
 import { tokensOf } from './fields.ts'
 import { notes } from './field-view.ts'
+import { treeOf } from './focus.ts'
 import type { Order } from './order.ts'
 import type { Item } from './settings.ts'
 import { say, sayWith } from './texts.ts'
@@ -67,7 +68,7 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
               {
                 link: html`<a href="#find" @click=${(event: Event) => {
                   event.preventDefault()
-                  goToFinder()
+                  goToFinder(event.currentTarget as Element)
                 }}>${say('findFirst')}</a>`
               }
             )}</p>`
@@ -119,9 +120,9 @@ function stateOf(
   }
 }
 
-/** Puts the focus into the search for articles. */
-export function goToFinder(): void {
-  document.getElementById('find')?.focus()
+/** Puts the focus into the search for articles. @param from a node of the tree that has it */
+export function goToFinder(from: Node = document): void {
+  treeOf(from).getElementById('find')?.focus()
 }
 
 function row(
@@ -160,7 +161,7 @@ function row(
     const buttons = list.querySelectorAll<HTMLElement>('button.remove')
     const target = buttons[Math.min(index, buttons.length - 1)]
     if (target) target.focus()
-    else goToFinder()
+    else goToFinder(list)
   }
   async function askPlace(row: Element, digit = ''): Promise<void> {
     placed.set(order, { token, digit })
@@ -191,7 +192,12 @@ function row(
   // What moves loses the focus for a moment.
   const placeLeft = ({ currentTarget }: Event) =>
     setTimeout(() => {
-      if (document.activeElement !== currentTarget && placed.get(order)?.token === token) endPlace()
+      if (
+        treeOf(currentTarget as Element).activeElement !== currentTarget &&
+        placed.get(order)?.token === token
+      ) {
+        endPlace()
+      }
     })
   const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
   const button = (to: 'up' | 'down', arrow: string, step: number) => {
@@ -305,6 +311,6 @@ function onDrop(
 function left({ currentTarget }: FocusEvent, field: Field): void {
   const list = currentTarget as Element
   setTimeout(() => {
-    if (!list.contains(document.activeElement)) field.blur()
+    if (!list.contains(treeOf(list).activeElement)) field.blur()
   })
 }

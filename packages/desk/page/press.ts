@@ -9,8 +9,15 @@ const AT_ONCE = ['click', 'drop', 'keydown'] as const
  * may move meanwhile: a click goes to the element that is under both the press and its release
  * (Pointer Events 3, "click").
  * @param onRelease told that it is over, after the page has handled what came of it
+ * @param inside what has the controls: a tree of its own keeps their changes to itself
+ * @param signal ends the watch
  */
-export function createPress(onRelease: () => void) {
+export function createPress(
+  onRelease: () => void,
+  inside: EventTarget = window,
+  signal = new AbortController().signal
+) {
+  const options = { capture: true, signal }
   let isDown = false
   let isDragging = false
   let ending: ReturnType<typeof setTimeout> | undefined
@@ -35,33 +42,33 @@ export function createPress(onRelease: () => void) {
       clearTimeout(ending)
       isDown = true
     },
-    true
+    options
   )
   addEventListener(
     'dragstart',
     () => {
       isDragging = true
     },
-    true
+    options
   )
-  for (const name of AT_ONCE) addEventListener(name, end, true)
+  for (const name of AT_ONCE) addEventListener(name, end, options)
   // Browsers tell nothing else of the release in the list of a select. A text says so too, when a
   // press elsewhere leaves it.
-  addEventListener(
+  inside.addEventListener(
     'change',
     ({ target }) => {
       if (target instanceof HTMLSelectElement) end()
     },
-    true
+    options
   )
-  for (const name of ['pointerup', 'dragend'] as const) addEventListener(name, endSoon, true)
+  for (const name of ['pointerup', 'dragend'] as const) addEventListener(name, endSoon, options)
   // A drag takes the pointer away; so does a finger that scrolls, and then the press is over.
   addEventListener(
     'pointercancel',
     () => {
       if (!isDragging) endSoon()
     },
-    true
+    options
   )
   // It was released where this page is not told, such as outside the window.
   addEventListener(
@@ -69,7 +76,7 @@ export function createPress(onRelease: () => void) {
     ({ buttons }) => {
       if (isDown && buttons === 0) endSoon()
     },
-    true
+    options
   )
 
   return {

@@ -145,7 +145,9 @@ export function open (settings: Settings, disk: Disk, localStorage: Storage, id:
     onChange: () => console.log(session.orders[0]?.items.length, session.fieldOf('title')?.text),
     onNews () {},
     announce: (text) => console.log(text),
-    notify () {}
+    notify () {},
+    onSave: (fieldNames, etag) => console.log(fieldNames, etag),
+    onRefuse: (fieldNames, { code }) => console.log(fieldNames, code)
   }, id)
   return session
 }

@@ -107,6 +107,8 @@ function open(
   const etag = () => present.etag
   const said: string[] = []
   const notices: string[][] = []
+  /** What was saved or refused, with the entity tag or the code. */
+  const outcomes: unknown[][] = []
   const released: string[] = []
 
   async function answer(given: Edition | Error | undefined): Promise<{ edition: Edition; etag: string; age?: number }> {
@@ -238,6 +240,12 @@ function open(
       },
       notify: (...told) => {
         notices.push(told)
+      },
+      onSave: (fieldNames, etag) => {
+        outcomes.push([...fieldNames, etag])
+      },
+      onRefuse: (fieldNames, { code }) => {
+        outcomes.push([...fieldNames, code])
       }
     },
     '5'
@@ -252,7 +260,7 @@ function open(
     mock.timers.tick(ms)
     await turn()
   }
-  return { session, storage, service: Object.assign(service, { etag }), said, notices, released, field, board, pass }
+  return { session, storage, service: Object.assign(service, { etag }), said, notices, outcomes, released, field, board, pass }
 }
 
 t.test('what was read before a save does not take its place', async (t) => {
@@ -832,7 +840,9 @@ t.test('a displaced text that the service does not have, or cannot tell of, is i
 })
 
 t.test('a save is of what has changed, and ends its locks', async (t) => {
-  const { session, service, field, released, said, board, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  const { session, service, field, released, said, outcomes, board, pass } = open(t, {
+    edition: editionOf('Saved', { field_key: [{ value: 'k' }] })
+  })
   await turn()
   await board(lockOf('ben', { fieldName: 'field_key' }))
   await session.save()
@@ -850,6 +860,12 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
   await saving
   t.strictSame(service.sent, [{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'once')
   t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
+  t.strictSame(outcomes, [['title', '2']], 'a page around it is told')
+  service.waits = false
+  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'Too long')]
+  field().type('Much too long')
+  await session.save()
+  t.strictSame(outcomes.slice(1), [['title', 'UNPROCESSABLE']])
 })
 
 t.test('where the script of proposals cannot be had, the page says so', async (t) => {
@@ -1195,7 +1211,7 @@ t.test('of moves that others have done by now nothing is left to do', async (t) 
 })
 
 t.test('moves that are refused are kept, unless their place has gone', async (t) => {
-  const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
+  const { session, service, outcomes } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
   await turn()
   service.arrangements = [new QuoinError(401, 'UNAUTHENTICATED', 'Who are you?')]
   session.acts(session.orders[0]!).move('3', 0)
@@ -1205,6 +1221,13 @@ t.test('moves that are refused are kept, unless their place has gone', async (t)
   session.acts(session.orders[0]!).remove('1')
   await turn()
   t.equal(session.drafts.length, 1)
+  session.acts(session.orders[0]!).move('3', 0)
+  await turn()
+  t.match(outcomes, [
+    ['field_articles', 'UNAUTHENTICATED'],
+    ['field_articles', 'ORDER_CONFLICT'],
+    ['field_articles', /\d/]
+  ])
 })
 
 t.test('a running order that comes with a later answer only is empty before', async (t) => {
