@@ -11,7 +11,7 @@ import {
 } from '../table/lease.ts'
 import { ATTEMPTS, pause, tooFast } from './contention.ts'
 import { momentNow, type LockContext } from './context.ts'
-import { isExpired, isTombstone, ownerOf, type Versions } from './record.ts'
+import { isAmong, isExpired, isTombstone, ownerOf, type Versions } from './record.ts'
 
 /** How many fields an agent may hold at once. */
 export const AGENT_LOCKS_MAX = 3
@@ -53,7 +53,21 @@ export async function admitAgent(
   if (!namesState(conditions)) {
     throw new Failure('PRECONDITION_REQUIRED', texts.lockStateRequired)
   }
-  await othersOf(context, await namedFields(context, uid), key, uid)
+  try {
+    await othersOf(context, await namedFields(context, uid), key, uid)
+  } catch (error) {
+    // Whose lock is over by now is told that, which no wait changes.
+    if (!(await isLost(context, key, conditions.ifMatch))) throw error
+  }
+}
+
+/** Whether a lock is not in the version any more in which it is to be renewed. */
+async function isLost(
+  context: LockContext,
+  key: Key,
+  ifMatch: Versions | undefined
+): Promise<boolean> {
+  return Array.isArray(ifMatch) && !isAmong(ifMatch, await context.table.get(key))
 }
 
 /**

@@ -52,6 +52,26 @@ t.test('what an agent has released or lost makes room, and what has expired', as
   t.match(await take('body'), { outcome: 'acquired' })
 })
 
+t.test('an agent that renews a lock that it has lost is told so, also while it holds three others', async (t) => {
+  let now = 1_767_225_600_000
+  const locks = instance(t, memoryStore(), { time: { now: () => now } })
+  const take = async (fieldName: string) => {
+    const taken = await locks.acquire(node, { fieldName, userData, payload: fieldName }, alone)
+    return taken.outcome === 'acquired' ? taken.version : ''
+  }
+  const renew = (fieldName: string, version: string) => locks.acquire(node, { fieldName, userData }, { ifMatch: [version] })
+  const [held, released, expired] = [await take('held'), await take('released'), await take('expired')]
+  await locks.overwrite(node, { fieldName: 'held', userData: ben })
+  await locks.release(node, { fieldName: 'released', uid }, { ifMatch: [released] })
+  now += 121_000
+  const [one] = [await take('a'), await take('b'), await take('c')]
+  t.match(await renew('held', held), { outcome: 'held', lock: { userData: ben } })
+  t.match(await renew('released', released), { outcome: 'changed' })
+  await t.rejects(renew('expired', expired), { code: 'TOO_MANY_REQUESTS' })
+  await locks.release(node, { fieldName: 'a', uid }, { ifMatch: [one] })
+  t.match(await renew('expired', expired), { outcome: 'acquired' }, 'nobody has it, so it is not lost')
+})
+
 t.test('a lock that cannot be counted is given back, and where that fails too, it ends by itself', async (t) => {
   const contested = watchedStore(({ constructor: { name } }, item) => {
     if (name === 'PutCommand' && item?.['fieldName'] === 'agent') {
