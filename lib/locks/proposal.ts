@@ -46,6 +46,15 @@ export function proposalId(fieldName: string, unique: string): string {
   return `${idsOf(fieldName)}${unique}`
 }
 
+/** What two requests of one author for one field have in common that say the same. */
+export function digestOf({
+  payload,
+  base,
+  reason
+}: Pick<Proposal, 'payload' | 'base' | 'reason'>): string {
+  return hash('sha256', JSON.stringify([payload, base, reason]), 'base64url').slice(0, 22)
+}
+
 export function proposalKey(recordKey: string, id: string): Key {
   return { env_entityType_entityId: proposalsKey(recordKey), fieldName: id }
 }

@@ -8,6 +8,7 @@ import { ITEM_LIMIT, itemSize, keyOf, type Item, type Key } from '../table/item.
 import { momentNow, secondsNow, type LockContext, type ProposalEvent } from './context.ts'
 import { keptUntil } from './drafts.ts'
 import {
+  digestOf,
   proposalId,
   proposalItem,
   proposalKey,
@@ -48,7 +49,8 @@ export interface Settlement {
 
 /**
  * Leaves a text for a field, whoever holds it. The text is written first. The sign that counts and
- * shows it comes after that, and a text without its sign is not open.
+ * shows it comes after that, and a text without its sign is not open. Who says the same again while
+ * it is open, after an answer that was lost, is answered the proposal that is there.
  * @throws {Failure} BAD_REQUEST for a uid that begins as an agent's and is none;
  *   PRECONDITION_REQUIRED of an agent without `base`; TOO_LARGE beyond DynamoDB's limit;
  *   TOO_MANY_REQUESTS where as many are open as may be; STORE_UNAVAILABLE, STORE_FAILED
@@ -69,7 +71,11 @@ export async function propose(
   const size = itemSize(item) + SETTLEMENT_MARGIN
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', texts.proposalTooLarge(size, ITEM_LIMIT))
   await context.table.claim(item, isNothing())
-  await openProposal(context, entity, proposal)
+  const sameId = await openProposal(context, entity, proposal)
+  if (sameId !== undefined) {
+    await context.table.remove(keyOf(item)).catch(() => {})
+    return (await openAlready(context, entity, sameId)) ?? propose(context, entity, request)
+  }
   await noteEvent(context, entity, {
     kind: 'proposed',
     fieldName: proposal.fieldName,
@@ -97,15 +103,40 @@ function newProposal(
   }
 }
 
-/** Adds the sign of a proposal. Where that fails, the text goes too. */
+/**
+ * The open proposal with this id. The sign of one that is settled, or has no text, goes.
+ * @returns undefined where it is not open
+ */
+async function openAlready(
+  context: LockContext,
+  entity: Entity,
+  id: string
+): Promise<Proposal | undefined> {
+  const record = await readProposal(context, keyIn(context, entity, id))
+  if (record && !settlementOf(record)) return shownProposal(record)
+  await closeProposals(context, entity, [id])
+  return undefined
+}
+
+/**
+ * Adds the sign of a proposal, unless its author has an open one for the field that says the same.
+ * Where that fails, the text goes too.
+ * @returns the id of the one that says the same
+ */
 async function openProposal(
   context: LockContext,
   entity: Entity,
-  { id, fieldName, userData, until }: Proposal
-): Promise<void> {
-  const sign = { id, fieldName, ...userData, until }
+  proposal: Proposal
+): Promise<string | undefined> {
+  const { id, fieldName, userData, until } = proposal
+  const sign = { id, fieldName, ...userData, digest: digestOf(proposal), until }
+  let sameId: string | undefined
   try {
-    await changeSigns(context, context.proposals, entity, (present) => withProposal(present, sign))
+    await changeSigns(context, context.proposals, entity, (present) => {
+      sameId = present.find((other) => saysTheSame(other, sign))?.id
+      return sameId === undefined ? withProposal(present, sign) : present
+    })
+    return sameId
   } catch (error) {
     // An attempt without an answer may have been carried out. While the store does not take this
     // either, the text stays as long as the sign may.
@@ -116,6 +147,11 @@ async function openProposal(
   } finally {
     context.feed.readAgain(entity)
   }
+}
+
+/** Whether two proposals are of one author, for one field, and say the same. */
+function saysTheSame(one: StoredProposal, other: StoredProposal): boolean {
+  return one.uid === other.uid && one.fieldName === other.fieldName && one.digest === other.digest
 }
 
 /** The open proposals of an entity with one more. */
@@ -307,7 +343,7 @@ function keyIn({ environment }: LockContext, entity: Entity, id: string): Key {
 /** The open proposals, as feeds show them. @param records those of the entity's signs */
 export function proposalsIn({ type, id }: Entity, records: Item[], moment: Moment): ProposalView[] {
   return signsIn(records, PROPOSALS, moment).map(
-    ({ id: proposal, fieldName, until, ...userData }) => ({
+    ({ id: proposal, fieldName, until, digest: _digest, ...userData }) => ({
       entityType: type,
       entityId: id,
       fieldName,

@@ -25,7 +25,9 @@ export const StoredProposal = Type.Object({
   id: Type.String(),
   fieldName: Type.String(),
   agent: Type.Optional(Type.String()),
-  principal: Type.Optional(Type.String())
+  principal: Type.Optional(Type.String()),
+  /** Of text, base and reason: who sends them again leaves no second proposal. */
+  digest: Type.Optional(Type.String())
 })
 export type StoredProposal = Static<typeof StoredProposal>
 

@@ -98,9 +98,10 @@ t.test('what is wrong with a proposal is said, and nothing is written', async (t
 t.test('beyond five for a field the answer says what to do, and names no time', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const send = sendTo(await build(t, { DYNAMODB_ENDPOINT: endpoint }))
-  const propose = () => send('POST', `${path}/proposals`, { body: { fieldName: 'title', userData: { uid: '8' }, payload: 'x' } })
-  for (let count = 0; count < 5; count++) t.equal((await propose()).status, 201)
-  const refused = await propose()
+  const propose = (payload: string) => send('POST', `${path}/proposals`, { body: { fieldName: 'title', userData: { uid: '8' }, payload } })
+  for (let count = 0; count < 5; count++) t.equal((await propose(`${count}`)).status, 201)
+  t.equal((await propose('0')).status, 201, 'it is there already')
+  const refused = await propose('one more')
   t.match(refused, { status: 429, code: 'TOO_MANY_REQUESTS', json: { message: /take or discard one of them, or withdraw yours/ } })
   t.equal(refused.headers['retry-after'], undefined)
 })

@@ -259,8 +259,8 @@ t.test('where the store fails at the text, at its sign, or at both, nothing is h
 t.test('a sign without its text, or of a settled one, is not shown as open, and goes', async (t) => {
   const store = sickStore()
   const locks = instance(t, store)
-  const propose = () => locks.proposals.propose(node, { fieldName: 'title', userData: ada, payload: 'x' })
-  const [gone, settled, open] = [await propose(), await propose(), await propose()]
+  const propose = (payload: string) => locks.proposals.propose(node, { fieldName: 'title', userData: ada, payload })
+  const [gone, settled, open] = [await propose('1'), await propose('2'), await propose('3')]
   store.items.delete(JSON.stringify(['test-node-1#proposals', gone.id]))
   const name = JSON.stringify(['test-node-1#proposals', settled.id])
   store.items.set(name, { ...store.items.get(name), settled: { outcome: 'taken', at: 1 } })
@@ -274,6 +274,38 @@ t.test('a sign without its text, or of a settled one, is not shown as open, and 
   t.match(await take(watcher), { event: 'proposed', proposal: { id: gone.id, until: 0 } })
   t.match(await take(watcher), { event: 'proposed', proposal: { id: settled.id, until: 0 } })
   t.equal(signsIn(store).length, 1)
+})
+
+t.test('who says the same again has one proposal, until it is settled', async (t) => {
+  const store = memoryStore()
+  const locks = instance(t, store)
+  const said = { fieldName: 'title', userData: ada, payload: 'x', base: '"e1"', reason: 'shorter' }
+  const propose = async (more: object = {}) => (await locks.proposals.propose(node, { ...said, ...more })).id
+  const id = await propose()
+  const proposal = (await locks.proposals.list(node)).Items[0]!
+  t.strictSame(await locks.proposals.propose(node, said), proposal)
+  t.strictSame(await Promise.all([propose(), propose(), propose()]), [id, id, id])
+  t.equal(textsIn(store).length, 1, 'no second text stays')
+  const others = [{ userData: bob }, { fieldName: 'body' }, { payload: 'y' }, { base: '"e2"' }, { reason: 'longer' }]
+  for (const other of others) t.not(await propose(other), id, JSON.stringify(other))
+  t.equal((await locks.proposals.list(node)).Count, 1 + others.length)
+
+  await locks.proposals.settle(node, id, { by: bob })
+  const next = await propose()
+  t.not(next, id, 'what was discarded may be proposed again')
+  store.items.delete(JSON.stringify(['test-node-1#proposals', next]))
+  const last = await propose()
+  t.not(last, next, 'a sign without its text is no proposal')
+  t.notOk(signsIn(store).some((sign) => sign['id'] === next))
+})
+
+t.test('of proposals that say the same at two instances at once one is open', async (t) => {
+  const store = memoryStore()
+  const [here, there] = [instance(t, store), instance(t, store)]
+  const said = { fieldName: 'title', userData: ada, payload: 'x' }
+  const both = await Promise.all([here.proposals.propose(node, said), there.proposals.propose(node, said)])
+  t.equal(both[0].id, both[1].id)
+  t.equal((await here.proposals.list(node)).Count, 1)
 })
 
 t.test('a settlement that breaks off between its two writes is not open any more, and goes on when it is sent again', async (t) => {
@@ -413,7 +445,7 @@ t.test('where its text cannot be a proposal it stays a draft', async (t) => {
   store.heal()
   await handOver('long', 'x'.repeat(409_000))
   for (let count = 0; count < PROPOSALS_OF_FIELD; count++) {
-    await locks.proposals.propose(node, { fieldName: 'full', userData: ada, payload: 'x' })
+    await locks.proposals.propose(node, { fieldName: 'full', userData: ada, payload: `${count}` })
   }
   await handOver('full', 'as many as may be are open')
   await handOver('empty')
