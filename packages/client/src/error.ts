@@ -64,9 +64,10 @@ class CodedError<Code extends ErrorCode> extends Error {
 
   /**
    * Whether the same call may succeed soon: nothing answered, or the service was overloaded or
-   * broken.
+   * broken. Not where as many proposals are open as may be: no time is told then, and none helps.
    */
   get passes(): boolean {
+    if (this.code === 'TOO_MANY_REQUESTS') return this.retryAfter !== undefined
     return [0, 408, 429].includes(this.status) || this.status >= 500
   }
 }

@@ -503,6 +503,20 @@ t.test('locks that do not expire', async (t) => {
       'an answer without a version'
     )
     t.match(await failureOf(locks.list(title)), { status: 503, code: 'INVALID_RESPONSE', retryAfter: undefined, passes: true })
+    for (const [headers, passes] of [
+      [{ 'retry-after': '5' }, true],
+      [undefined, false]
+    ] as const) {
+      const full = { success: false, message: 'Five are open', error: { name: 'x', code: 'TOO_MANY_REQUESTS', message: 'Five are open' } }
+      wire.fates.push(Response.json(full, { status: 429, ...(headers && { headers }) }))
+      t.match(
+        await failureOf(locks.propose(title, 'x')),
+        { code: 'TOO_MANY_REQUESTS', passes },
+        `${passes}: no time helps where none is told`
+      )
+    }
+    wire.fates.push(new Response('Slow down', { status: 429 }))
+    t.match(await failureOf(locks.list(title)), { status: 429, code: 'INVALID_RESPONSE', passes: true })
     t.match(await failureOf(locks.list({ type: 'no-de', id: '1' })), {
       status: 400,
       code: 'BAD_REQUEST',
