@@ -60,8 +60,7 @@ async function rateLimits(
   await fastify.register(rateLimit, {
     max,
     timeWindow: WINDOW_MS,
-    ...(bus && { store: sharedCounts(bus, countsOf(config)) }),
-    cache: CALLERS,
+    store: openCounts(bus, countsOf(config)),
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
     allowList: ({ server, routeOptions }) => NOT_COUNTED.test(ownPath(server, routeOptions.url!)),
     addHeaders: {
@@ -96,21 +95,22 @@ function tellLimit(reply: FastifyReply, max: number): void {
 }
 
 /**
- * Counts requests at the bus and in this instance. The greater number counts; while the bus is away
- * or slow, the instance's own. A store of the plugin, which has one for Redis too, but exports
- * neither that nor its own.
+ * Counts requests in this instance, and at the bus if there is one. The greater number counts; while
+ * the bus is away or slow, the instance's own. A store of the plugin, which has one for Redis too,
+ * but exports neither that nor its own, which counts routes with options of their own apart.
  */
-function sharedCounts(bus: SharedBus, namespace: string): FastifyRateLimitStoreCtor {
+function openCounts(bus: SharedBus | undefined, namespace: string): FastifyRateLimitStoreCtor {
   const ownCounts = createOwnCounts()
 
   async function count(key: string): Promise<Count> {
     const here = countHere(ownCounts, key)
-    if (!bus.isUp()) return here
+    if (!bus?.isUp()) return here
     const all = await countEverywhere(bus, `${namespace}${hash('sha256', key, 'base64url')}`)
     return isPlausible(all) && all.current > here.current ? all : here
   }
 
   const store = {
+    child: () => store,
     incr(key: string, done: (error: Error | null, count: Count) => void) {
       count(key).then((result) => done(null, result))
     }

@@ -5,6 +5,7 @@ import { mountMcp } from './mount.ts'
 import { resourceOf } from './resource.ts'
 import { serverFor } from './server.ts'
 import type { ToolServices } from './tool.ts'
+import { isGivingBack } from './tools.ts'
 
 export interface McpOptions {
   config: Config
@@ -17,6 +18,7 @@ export default async function mcp(fastify: FastifyInstance, { config, services }
   mountMcp(fastify, {
     factory: (exchange) => serverFor(exchange, { config, services, count }),
     corsOrigins: config.corsOrigins,
-    resource: resourceOf(config)
+    resource: resourceOf(config),
+    isAlwaysTaken: isGivingBack
   })
 }

@@ -17,6 +17,8 @@ export interface McpMount {
   corsOrigins: readonly string[]
   /** Where it is a protected resource of OAuth. */
   resource?: ProtectedResource | undefined
+  /** Whether RATE_LIMIT neither counts nor refuses a message. */
+  isAlwaysTaken?: (body: unknown) => boolean
 }
 
 /**
@@ -26,7 +28,7 @@ export interface McpMount {
  */
 export function mountMcp(
   fastify: FastifyInstance,
-  { factory, corsOrigins, resource }: McpMount
+  { factory, corsOrigins, resource, isAlwaysTaken = () => false }: McpMount
 ): void {
   const handler = createMcpHandler(({ authInfo }) => factory(exchangeIn(authInfo!)), {
     onerror: (err) => fastify.log.info({ err }, 'a message of MCP was refused')
@@ -37,7 +39,14 @@ export function mountMcp(
   const options = {
     // MCP describes itself: OpenAPI has no words for it.
     schema: { hide: true },
-    config: resource ? { resource } : {},
+    config: {
+      ...(resource && { resource }),
+      // The body says which tool is called.
+      rateLimit: {
+        hook: 'preHandler' as const,
+        allowList: ({ body }: FastifyRequest) => isAlwaysTaken(body)
+      }
+    },
     onRequest: async (request: FastifyRequest) => refuseOtherOrigins(request, corsOrigins)
   }
   async function serve(request: FastifyRequest, reply: FastifyReply) {

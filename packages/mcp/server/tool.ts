@@ -70,6 +70,7 @@ export type ToolDefinition<Input extends TObject> = ToolTexts & { input: Input }
     | {
         writes: true
         replaces?: true
+        givesBack?: true
         run(call: WritingCall, args: Static<Input>): Promise<object>
       }
   )
@@ -80,6 +81,8 @@ export interface Tool extends ToolTexts {
   writes?: true
   /** Whether it replaces what is in the edition. */
   replaces?: true
+  /** Whether it gives back what an agent has, which no limit refuses. */
+  givesBack?: true
   run(call: ToolCall, args: Record<string, unknown>): Promise<object>
 }
 

@@ -39,6 +39,17 @@ export const TOOLS: readonly Tool[] = [
   restoreFields
 ]
 
+const GIVING_BACK = new Set(TOOLS.filter(({ givesBack }) => givesBack).map(({ name }) => name))
+
+/** Whether a message calls a tool that gives back what an agent has. @param body not checked yet */
+export function isGivingBack(body: unknown): boolean {
+  const { method, params } = (body ?? {}) as {
+    method?: unknown
+    params?: { name?: unknown } | null
+  }
+  return method === 'tools/call' && GIVING_BACK.has(String(params?.name))
+}
+
 /** Whether the settings allow a tool. */
 export function isAllowed({ needs }: Tool, { mcpAllow }: Pick<Config, 'mcpAllow'>): boolean {
   return needs === undefined || mcpAllow.includes(needs)

@@ -233,6 +233,35 @@ t.test('RATE_LIMIT counts a call once', async (t) => {
   t.equal(await statusOf(app, anna), 200, 'an agent has a limit of its own')
 })
 
+t.test('RATE_LIMIT counts /mcp and REST together, and never refuses to take back', async (t) => {
+  const { app } = await openNewsroom(t, { env: { RATE_LIMIT: '3' } })
+  async function send(name: string, args: object, era: Era = '2026-07-28') {
+    const { headers, body } = message(era, 'tools/call', { name, arguments: args })
+    const reply = await app.inject({ method: 'POST', url: '/mcp', headers: { ...headers, ...planner }, body })
+    return { status: reply.statusCode, text: reply.body }
+  }
+  const place = { type: 'edition', id: '1', field: 'title' }
+  const started = await send('start_editing', place)
+  t.equal(started.status, 200)
+  const [, version] = /\\"version\\":\\"([^\\]+)/.exec(started.text)!
+  t.equal((await app.inject({ url: '/api/collection/1', headers: planner })).statusCode, 200)
+  t.equal((await send('read_edition', { id: '1' })).status, 200)
+  t.equal((await send('read_edition', { id: '1' })).status, 429)
+  t.equal((await app.inject({ url: '/api/collection/1', headers: planner })).statusCode, 429)
+  for (const era of ERAS) {
+    t.match(await send('stop_editing', { ...place, version }, era), { status: 200, text: /released/ }, era)
+    t.match(
+      await send('withdraw_proposal', { type: 'edition', id: '1', proposal: 'x'.repeat(38) }, era),
+      { status: 200, text: /NOT_FOUND/ },
+      era
+    )
+  }
+  for (const body of [null, 1, { method: 'tools/call', params: null }, { method: 'tools/call', params: { name: ['stop_editing', 1] } }]) {
+    const payload = JSON.stringify(body)
+    t.equal((await app.inject({ method: 'POST', url: '/mcp', headers: { ...JSON_HEADERS, ...planner }, payload })).statusCode, 429, payload)
+  }
+})
+
 t.test('a copy is never an answer to an agent: while the CMS is down a tool says so', async (t) => {
   const { call, cms, rest } = await openNewsroom(t)
   t.equal((await rest('GET', '/api/collection/1')).status, 200)

@@ -14,6 +14,7 @@ export const stopEditing = defineTool({
     'Gives your lock back. The text that you kept with it goes: if somebody should see it, propose_text first. Always allowed. LOCK_CHANGED: you hold the field in another version.',
   input: Type.Object({ ...PLACE, version: Version }, { additionalProperties: false }),
   writes: true,
+  givesBack: true,
   async run(call, { type, id, field, version }) {
     const entity = entityOf(call.model, type, id)
     const by = authorOf(call)

@@ -22,6 +22,7 @@ export const withdrawProposal = defineTool({
     { additionalProperties: false }
   ),
   writes: true,
+  givesBack: true,
   async run(call, { type, id, proposal }) {
     const entity = entityOf(call.model, type, id)
     try {
