@@ -30,7 +30,7 @@ function modelFile(t: Test, model: object): { CONTENT_MODEL: string } {
 t.test('articles are listed, searched and read as core REST shows them to each user', async (t) => {
   const desk = await open(t)
   const { call } = desk
-  for (const as of USERS) {
+  for (const as of sample(USERS, 3)) {
     const rest = await restArticles(desk, as)
     const caller = as === undefined ? {} : { as }
     const list = (query: string) => call('GET', `/api/collections/article?${query}`, caller)

@@ -11,6 +11,7 @@ import { Failure } from '#lib/errors.ts'
 import { model } from './fixtures.ts'
 import { fakeTime } from '../fixtures/time.ts'
 import { newCaller } from '#lib/http/calls.ts'
+import { everything } from '../scope.ts'
 
 t.test('a URL that is refused for its length halves the room for ten minutes, down to none', async (t) => {
   let time = 0
@@ -67,18 +68,18 @@ t.test('ever new names of fields are not remembered for ever', async (t) => {
     attributes: Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${round}_${index}`, { value: 1 }])),
     relationships: { field_r: { data: { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: 'x'.repeat(100_000), other: 'y' } } } }
   })
-  for (let round = 0; round < 20; round++) shapes.learn(resource(round, 1000))
+  for (let round = 0; round < 12; round++) shapes.learn(resource(round, 1000))
   const { size } = shapes.of('a--b')!
   t.ok(size > 1000 && size <= 10_000, String(size))
-  t.ok(shapes.of('a--b')!.has('field_19_0'), 'the last ones are known')
+  t.ok(shapes.of('a--b')!.has('field_11_0'), 'the last ones are known')
   t.strictSame(
     shapes.of('a--b')!.get('field_r')!.sample,
     { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: null } },
     'of a sample no more than is looked at'
   )
-  for (let type = 0; type < 200; type++) shapes.learn({ ...resource(0, 500), type: `a--${type}` })
+  for (let type = 0; type < 100; type++) shapes.learn({ ...resource(0, 500), type: `a--${type}` })
   t.equal(shapes.of('a--b'), undefined, 'those least recently used go')
-  t.ok(shapes.of('a--199'))
+  t.ok(shapes.of('a--99'))
 })
 
 t.test('plans for ever new members are few, and those for many members fewer', async (t) => {
@@ -122,26 +123,28 @@ t.test('one long url that many references share makes no endless answer', async 
   t.throws(() => jsonOf(90_000), { code: 'CMS_INVALID_RESPONSE', message: /urls of more than 4194304 characters together$/ })
 })
 
-t.test('collections of callers who are shown different ones are not remembered without end', async (t) => {
-  let asked = 0
-  const request: Jsonapi['request'] = async () => {
-    asked++
-    const links = Object.fromEntries(
-      Array.from({ length: 9000 }, (_, index) => [
-        `a${asked}--b${index}`,
-        { href: `http://cms.example/jsonapi/a/b${index}${index === 0 ? 'x'.repeat(2000) : ''}` }
-      ])
-    )
-    return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, ...links } } }
-  }
-  const catalog = createCatalog({ cms: { request }, model })
-  const caller = (index: number) => ({ authorization: `Basic ${index}` })
-  for (let index = 0; index < 20; index++) {
-    t.equal((await catalog.all(newCaller(caller(index)))).length, 8999, 'without the one whose path is too long')
-  }
-  t.equal(asked, 20)
-  await catalog.all(newCaller(caller(19)))
-  t.equal(asked, 20)
-  await catalog.all(newCaller(caller(0)))
-  t.equal(asked, 21)
-})
+if (everything) {
+  t.test('collections of callers who are shown different ones are not remembered without end', async (t) => {
+    let asked = 0
+    const request: Jsonapi['request'] = async () => {
+      asked++
+      const links = Object.fromEntries(
+        Array.from({ length: 9000 }, (_, index) => [
+          `a${asked}--b${index}`,
+          { href: `http://cms.example/jsonapi/a/b${index}${index === 0 ? 'x'.repeat(2000) : ''}` }
+        ])
+      )
+      return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, ...links } } }
+    }
+    const catalog = createCatalog({ cms: { request }, model })
+    const caller = (index: number) => ({ authorization: `Basic ${index}` })
+    for (let index = 0; index < 20; index++) {
+      t.equal((await catalog.all(newCaller(caller(index)))).length, 8999, 'without the one whose path is too long')
+    }
+    t.equal(asked, 20)
+    await catalog.all(newCaller(caller(19)))
+    t.equal(asked, 20)
+    await catalog.all(newCaller(caller(0)))
+    t.equal(asked, 21)
+  })
+}

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { everything, sample } from '../../../test/scope.ts'
 import { anna, bearer, openNewsroom, planner } from './newsroom.ts'
 
 /** Texts that try to be more than a value. Each has a mark that is in nothing else. */
@@ -42,7 +43,7 @@ t.test('twenty hostile texts come back letter by letter, as values and nowhere e
   const { call, rest, url } = await openNewsroom(t)
   t.equal(HOSTILE.length, 20)
   let names = 0
-  for (const [index, text] of HOSTILE.entries()) {
+  for (const [index, text] of sample([...HOSTILE.entries()], 4)) {
     // An issuer's name of several lines is no name: a lock may have it nevertheless.
     const stranger = bearer({ sub: `9${index}`, name: undefined })
     const named = bearer({ sub: `9${index}`, name: text })
@@ -78,7 +79,7 @@ t.test('twenty hostile texts come back letter by letter, as values and nowhere e
     t.equal(await framesOf(url, index), 1, 'one answer')
     await rest('DELETE', `/api/cloud/data-state/publisher_container/60?uid=9${index}`, { headers: stranger })
   }
-  t.ok(names > 5, `${names} of them were names in the journal`)
+  t.ok(names > (everything ? 5 : 0), `${names} of them were names in the journal`)
 })
 
 /** How many messages there are in the whole answer to one call, as it comes over the wire. */
