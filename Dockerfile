@@ -26,7 +26,7 @@ USER 1000
 # A first start, which must succeed. What Node compiles it keeps for the next ones of the same user, which take two thirds of the CPU.
 RUN ENVIRONMENT=build CMS_URL=http://127.0.0.1:9 DYNAMODB_ENDPOINT=http://127.0.0.1:9 node dist/cli.js start & sleep 5; kill $! && wait $!
 
-ENV HOST=0.0.0.0 METRICS_HOST=0.0.0.0
+ENV HOST=0.0.0.0
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

@@ -11,10 +11,16 @@ import { installCommandFor, isInstalled } from './lib/package-root.ts'
 import { answer, refuse } from './plugins/app/errors.ts'
 
 /**
+ * How long running requests may take to finish after SIGTERM: as long as one to Drupal may, unless
+ * CMS_TIMEOUT_MS is another. Orchestrators wait 30 seconds before they kill.
+ */
+export const GRACE_MS = 10_000
+
+/**
  * Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it
  * finishes what runs and exits.
  */
-export async function serve(config: Config): Promise<string> {
+export async function serve(config: Config, graceMs = GRACE_MS): Promise<string> {
   const isReadable = process.stdout.isTTY && isInstalled('pino-pretty')
   const fastify = Fastify({
     ...fastifyOptions,
@@ -28,9 +34,9 @@ export async function serve(config: Config): Promise<string> {
   })
   for (const warning of misspeltSettings(process.env)) fastify.log.warn(warning)
   await fastify.register(standalone, { config })
-  closeWithGrace({ delay: config.graceMs, logger: fastify.log }, async ({ err, signal }) => {
+  closeWithGrace({ delay: graceMs, logger: fastify.log }, async ({ err, signal }) => {
     if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')
-    else fastify.log.info(`${signal}: running requests have ${config.graceMs} ms to finish`)
+    else fastify.log.info(`${signal}: running requests have ${graceMs} ms to finish`)
     await fastify.close()
   })
   return listening({ HOST: config.host, PORT: config.port }, async () => {

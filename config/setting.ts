@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
+import { Type, type TSchema } from '@sinclair/typebox'
 
 /**
  * What a setting's schema says besides what its value may be. `npm run settings` makes the
@@ -7,6 +7,8 @@ import type { TSchema } from '@sinclair/typebox'
 export interface SettingNotes {
   /** What the setting is for; in Markdown. */
   description: string
+  /** When to give it another value than the one that it has by itself; in Markdown. */
+  turn: string
   /** Which values it takes. The message about a wrong value ends with this. */
   allowed: string
   /** A value to show where there is no default. */
@@ -30,3 +32,10 @@ export function inGroup<T extends Record<string, TSchema & SettingNotes>>(
   for (const schema of Object.values(settings)) Object.assign(schema, { group })
   return settings
 }
+
+/**
+ * A URL by http or https, without credentials, query or fragment. Each setting adds its own notes
+ * to its schema.
+ */
+export const httpUrl = () =>
+  Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { Environment } from '../config/env.ts'
-import { fileOf, SECRETS } from '../config/secret-files.ts'
 import type { SettingNotes } from '../config/setting.ts'
 import { DevEnvironment } from './environment.ts'
 
@@ -35,12 +34,11 @@ export function settings(): Setting[] {
     ...DevEnvironment
   })
   return schemas.map(
-    ([name, { default: value, group, description, allowed, example, unset, dev }]) => ({
+    ([name, { default: value, group, description, turn, allowed, example, unset, dev }]) => ({
       name,
       group,
-      description: (SECRETS as readonly string[]).includes(name)
-        ? `${description} Better in a file, whose path is ${fileOf(name)}.`
-        : description,
+      description,
+      turn,
       allowed,
       required: requiredNames.includes(name) && value === undefined,
       ...(value !== undefined && { default: String(value).replace(ROOT + sep, '') }),
@@ -64,11 +62,11 @@ export function settingsTables(): string {
       [
         `### ${group}`,
         '',
-        '| setting | default | what it is for | its value |',
-        '|---|---|---|---|',
+        '| setting | default | what it is for | set it when | its value |',
+        '|---|---|---|---|---|',
         ...settings.map(
           (setting) =>
-            `| ${setting.name} | ${withoutValue(setting)} | ${setting.description} | ${setting.allowed} |`
+            `| ${setting.name} | ${withoutValue(setting)} | ${setting.description} | ${setting.turn} | ${setting.allowed} |`
         ),
         ''
       ].join('\n')
@@ -114,8 +112,11 @@ export function envExample(): string {
   )
 }
 
-function explain({ description, allowed, unset, dev, required }: Setting): string[] {
-  const plain = description.replace(/\[([^\]]+)\]\(([^)]+)\)/g, '$1 (docs/$2)')
+function explain({ description, turn, allowed, unset, dev, required }: Setting): string[] {
+  const plain = `${description} Set it when: ${turn}`.replace(
+    /\[([^\]]+)\]\(([^)]+)\)/g,
+    '$1 (docs/$2)'
+  )
   const more = [
     required && 'Required.',
     unset && `Not set: ${unset}.`,
@@ -126,9 +127,10 @@ function explain({ description, allowed, unset, dev, required }: Setting): strin
   )
 }
 
+/** Breaks a text into lines, of which none begins like a setting that is commented out. */
 function wrap(text: string): string[] {
   const lines = ['']
-  for (const word of text.split(' ')) {
+  for (const word of text.split(/ (?![A-Z_]+=)/)) {
     const line = `${lines.at(-1)} ${word}`.trimStart()
     if (line.length > WIDTH) lines.push(word)
     else lines[lines.length - 1] = line

@@ -79,8 +79,7 @@ export const texts = {
   countedTooOften: 'Too many writes of this agent are counted at once. Nothing was done: try again',
   editionChanged:
     'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
-  editorsUnknown: (reason: string) =>
-    `Quoin cannot ask Drupal who may edit: ${reason}, or name the editors in AUTH_EDITORS`,
+  editorsUnknown: (reason: string) => `Quoin cannot ask Drupal who may edit: ${reason}`,
   fieldNotLocked: 'Nobody else holds this field: lock it',
   fieldOrUser: 'querystring must have fieldName or uid',
   held: 'Field is locked by another user',

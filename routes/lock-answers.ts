@@ -119,7 +119,7 @@ export const lockAnswers = {
   ),
   watching: failureAnswer(
     'TOO_MANY_REQUESTS',
-    'The caller has as many event streams open as one caller may (EVENTS_WATCHERS_PER_USER); see Retry-After',
+    'The caller has as many event streams open as one caller may; see Retry-After',
     texts.tooManyStreams(20)
   ),
   unwatched: failureAnswer(

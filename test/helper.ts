@@ -6,9 +6,12 @@ import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
 import { serviceFields } from '../config/service.ts'
 import { answer, refuse } from '../plugins/app/errors.ts'
 
-/** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
+/**
+ * A configuration for tests: nothing listens on its addresses unless the test sees to it.
+ * @param env settings, and by the names of `tunedConfig` what no setting says
+ */
 export function testConfig(env: Record<string, string> = {}): Config {
-  return readConfig({
+  return tunedConfig({
     ENVIRONMENT: 'test',
     CMS_URL: 'http://cms.example',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
@@ -16,6 +19,30 @@ export function testConfig(env: Record<string, string> = {}): Config {
     HOSTS: 'x,quoin,quoin.example',
     ...env
   })
+}
+
+/** What no setting says, in a configuration: for tests that cannot wait as long, or need more or less of it. */
+export function tunedConfig(env: Record<string, string | undefined>): Config {
+  const { heartbeatSeconds, watchersMax, watchersPerCaller, staleSeconds, agentLeaseSeconds, writesPerMinute, writesPerDay } = env
+  const { locks, cms, ...config } = readConfig(env)
+  return {
+    ...config,
+    locks: {
+      ...locks,
+      ...(agentLeaseSeconds && { agentLeaseSeconds: Number(agentLeaseSeconds) }),
+      feed: {
+        ...locks.feed,
+        ...(heartbeatSeconds && { heartbeatMs: Number(heartbeatSeconds) * 1000 }),
+        ...(watchersMax && { watchersMax: Number(watchersMax) }),
+        ...(watchersPerCaller && { watchersPerCaller: Number(watchersPerCaller) })
+      }
+    },
+    cms: { ...cms, ...(staleSeconds && { staleSeconds: Number(staleSeconds) }) },
+    agentWrites: {
+      ...(writesPerMinute && { perMinute: Number(writesPerMinute) }),
+      ...(writesPerDay && { perDay: Number(writesPerDay) })
+    }
+  }
 }
 
 /** What is said to be wrong with an environment. */

@@ -18,8 +18,6 @@ export interface JwtOptions {
   audience: string
   /** The claim that says who calls. */
   uidClaim: string
-  /** The claim that says what to call them. */
-  nameClaim: string
   /** The claim that names the agent which calls for a user, such as `act.sub`. */
   agentClaim?: string
   /**
@@ -68,7 +66,7 @@ const FAULTS = [
  * latest.
  */
 export function jwtCheck(
-  { keys, issuer, audience, uidClaim, nameClaim, agentClaim, lock }: JwtOptions,
+  { keys, issuer, audience, uidClaim, agentClaim, lock }: JwtOptions,
   time = systemTime
 ): Check {
   const remote = 'jwksUrl' in keys
@@ -137,7 +135,7 @@ export function jwtCheck(
     if (uid === undefined || isAgent(uid)) {
       throw tokenRefused(`The claim ${uidClaim} of the token does not say who calls`)
     }
-    const user = identityOf(uid, payload[nameClaim])
+    const user = identityOf(uid, payload['name'] ?? payload['preferred_username'])
     const agent = agentClaim === undefined ? undefined : claimAt(payload, agentClaim)
     return {
       ...(agent === undefined ? user : agentIdentity(agent, user)),

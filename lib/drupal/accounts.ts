@@ -335,7 +335,7 @@ async function openToken(context: OauthContext, mayTry: () => void): Promise<Log
   const { status, headers, body } = answer
   const { access_token: accessToken, token_type: type = BEARER, ...rest } = objectIn(body) ?? {}
   if (status >= 400 && status <= 403 && isJson(headers) && REFUSED_CLIENT.has(rest.error)) {
-    return { refused: 'client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status, pauseMs: Infinity }
+    return { refused: 'client (CMS_USER, CMS_PASSWORD)', status, pauseMs: Infinity }
   }
   if (status !== 200 || typeof accessToken !== 'string') {
     throw unclear('/oauth/token', answer, [clientSecret])

@@ -17,7 +17,7 @@ const descriptions: Record<number, string> = {
   422: 'The CMS refuses the values; see violations. Or the Idempotency-Key came with another body before',
   423: 'Another user has locked a field that would change; see locks. Nothing was changed',
   428: 'An agent changes an edition only in the state that it has read (If-Match)',
-  429: 'The caller has as many event streams open as one caller may (EVENTS_WATCHERS_PER_USER); see Retry-After',
+  429: 'The caller has as many event streams open as one caller may; see Retry-After',
   500: 'This service failed',
   502: 'The CMS cannot be reached, fails, or does not answer in JSON:API',
   503: 'The CMS is in maintenance or overloaded; it failed so often that Quoin does not ask it at the moment; the answer takes too many requests to it; too many saves of the edition wait; or the lock store is needed and does not answer. See Retry-After',

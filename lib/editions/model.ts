@@ -283,6 +283,10 @@ export const ContentModel = Type.Object(
         default: {}
       })
     ),
+    openTypes: describe(
+      'With AUTH=drupal: the `{type}` of field locks that every user may see and take, where JSON:API does not have the entity type. Drupal is not asked about them; without an entry they are refused.',
+      Type.Array(Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: [], maxItems: 100 })
+    ),
     lockIds: describe(
       'What it uses as the `{id}` of field locks: the integer id, or the uuid.',
       Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })

@@ -58,7 +58,7 @@ export interface StaleCache {
 
 export interface StaleCacheOptions {
   /** The greatest age of a copy; 0 keeps none. */
-  seconds: number
+  seconds?: number | undefined
   model: ContentModel
   /** The uuid of the edition with an integer id, where it is known. */
   uuidOf?: (id: string) => string | undefined
@@ -82,8 +82,12 @@ const BYTES = 64 * 1024 * 1024
 /** For how many callers Quoin remembers the time of their last refusal. */
 const CALLERS = 10_000
 
+/** The greatest age of a copy, in seconds: a restart of Drupal, or an update of it. */
+const STALE_SECONDS = 300
+
 /** The copies of all callers, and what keeps answers that are too old from becoming copies. */
 interface StaleContext extends Required<StaleCacheOptions> {
+  seconds: number
   /** By the key of the request. */
   copies: LRUCache<string, Copy & { owner: string }>
   /** The keys of each caller's copies, the oldest first, by the caller's fingerprint. */
@@ -97,7 +101,7 @@ interface StaleContext extends Required<StaleCacheOptions> {
 }
 
 export function createStaleCache({
-  seconds,
+  seconds = STALE_SECONDS,
   model,
   uuidOf = () => undefined,
   time = systemTime

@@ -9,6 +9,15 @@ import type { Time } from '../time.ts'
 
 const RETRY_AFTER_SECONDS = '30'
 
+/** How many event streams one instance serves. Ten thousand connections are the most it takes. */
+export const STREAMS = 2000
+
+/** How many of them one caller may have who is known by name. */
+export const STREAMS_PER_CALLER = 100
+
+/** Milliseconds between two heartbeats of a stream: balancers end what is silent for 60 seconds. */
+export const HEARTBEAT_MS = 15_000
+
 /** Milliseconds between two warnings that entities cannot be read. */
 const WARN_MS = 60_000
 

@@ -1,5 +1,11 @@
 import type { Changes, EditionSave } from './feed-events.ts'
-import { entityName, type FeedContext, type FeedDeps } from './feed-context.ts'
+import {
+  entityName,
+  HEARTBEAT_MS,
+  STREAMS,
+  type FeedContext,
+  type FeedDeps
+} from './feed-context.ts'
 import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf, readsPerSecond as readsOf } from './pace.ts'
 import type { Entity } from './schemas.ts'
@@ -20,8 +26,8 @@ export function createFeed({
   noticedPollMs = Math.max(pollMs, 10_000),
   restMs = pollMs,
   readsPerSecond = readsOf(pollMs),
-  heartbeatMs = 15_000,
-  watchersMax = 2000,
+  heartbeatMs = HEARTBEAT_MS,
+  watchersMax = STREAMS,
   watchersPerCaller = watchersMax,
   warn,
   notices,

@@ -39,14 +39,21 @@ export interface BudgetLimits {
   perDay: number
 }
 
-export interface BudgetsDeps extends RecordDeps, BudgetLimits {}
+/** More than a person does in a minute, and no more in a day than somebody can look through. */
+const BUDGET: BudgetLimits = { perMinute: 30, perDay: 1000 }
+
+export interface BudgetsDeps extends RecordDeps, Partial<BudgetLimits> {}
 
 interface BudgetContext extends RecordContext, BudgetLimits {}
 
 export type Budgets = ReturnType<typeof createBudgets>
 
 /** The writes that agents may ask for, counted by all instances together. */
-export function createBudgets({ perMinute, perDay, ...deps }: BudgetsDeps) {
+export function createBudgets({
+  perMinute = BUDGET.perMinute,
+  perDay = BUDGET.perDay,
+  ...deps
+}: BudgetsDeps) {
   const context: BudgetContext = { ...createRecordContext(deps), perMinute, perDay }
   return { spend: (uid: string) => spendWrite(context, uid) }
 }

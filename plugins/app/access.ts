@@ -51,7 +51,7 @@ async function access(fastify: FastifyInstance, { config }: { config: Config }) 
     if (auth?.kind !== 'drupal') {
       return new Set(enforceLocks ? [lockType(model.entityType, model)] : [])
     }
-    return new Set([...knownLockTypes(model)].filter((type) => !auth.openTypes.includes(type)))
+    return new Set([...knownLockTypes(model)].filter((type) => !model.openTypes.includes(type)))
   }
 
   async function ask(

@@ -159,10 +159,10 @@ async function policyOf(
     }
     case 'drupal': {
       const { http, questions } = openQuestions(fastify, config, { asker: 'AUTH=drupal', refusals })
-      const { editors, openTypes } = auth
+      const { openTypes } = config.contentModel
       return {
         check: drupalCheck({ http, jsonapiPath, cookieNames, refusals }),
-        access: createCmsAccess({ questions, refusals, editors, openTypes })
+        access: createCmsAccess({ questions, refusals, openTypes })
       }
     }
   }

@@ -52,7 +52,10 @@ declare module 'fastify' {
  * Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is
  * set.
  */
-async function metrics(fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
+async function metrics(
+  fastify: FastifyInstance,
+  { config: { host, metrics } }: { config: Config }
+) {
   fastify.decorate('readings', new Map<string, Metric>())
   if (!metrics) return
 
@@ -116,9 +119,8 @@ async function metrics(fastify: FastifyInstance, { config: { metrics } }: { conf
         })
       )
     }
-    const address = await listening(
-      { METRICS_HOST: metrics.host, METRICS_PORT: metrics.port },
-      () => server.listen(metrics)
+    const address = await listening({ HOST: host, METRICS_PORT: metrics.port }, () =>
+      server.listen({ host, port: metrics.port })
     )
     fastify.log.info(`Metrics at ${address}/metrics`)
   })

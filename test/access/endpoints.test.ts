@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
@@ -15,6 +16,9 @@ const published = String(editions.find(({ fields }) => fields!['status'] === tru
 const hidden = String(editions.find(({ fields }) => fields!['status'] === false)!.id)
 const pathOf = (id: string, type = 'publisher_container') => `/api/cloud/data-state/${type}/${id}`
 
+/** A content model in a file. */
+const modelFile = (t: Test, model: object) => join(t.testdir({ 'model.json': JSON.stringify(model) }), 'model.json')
+
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
 
 async function open(t: Test, endpoint: string, env: Record<string, string> = {}) {
@@ -27,7 +31,7 @@ async function open(t: Test, endpoint: string, env: Record<string, string> = {})
       CMS_URL,
       DYNAMODB_ENDPOINT: endpoint,
       EVENTS_POLL_MS: '100',
-      EVENTS_HEARTBEAT_SECONDS: '1',
+      heartbeatSeconds: '1',
       ...env,
       ...more
     })
@@ -100,17 +104,16 @@ t.test('a refusal costs the table no request, whatever is asked', async (t) => {
   )
 })
 
-t.test('a read-only JSON:API is told of, and settings take the place of questions', async (t) => {
+t.test('a read-only JSON:API is told of, and the content model takes the place of questions', async (t) => {
   const engine = await startFakeEngine(t)
   const { cms, start, send } = await open(t, engine.endpoint)
   cms.settings.readOnly = true
   t.match(await send(editor, 'POST', pathOf(published), { fieldName: 'title' }), {
     status: 502,
-    body: { success: false, error: { code: 'CMS_READ_ONLY', message: /AUTH_EDITORS$/ } }
+    body: { success: false, error: { code: 'CMS_READ_ONLY', message: /^Error: Quoin cannot ask|read_only: false\)$/ } }
   })
   t.strictSame(engine.operations, [])
-  const { send: named } = await start({ AUTH_EDITORS: '2', AUTH_OPEN_TYPES: 'layout' })
-  t.equal((await named(editor, 'POST', pathOf(published), { fieldName: 'title' })).status, 200)
+  const { send: named } = await start({ CONTENT_MODEL: modelFile(t, { openTypes: ['layout'] }) })
   t.equal((await named(reader, 'PUT', pathOf('front', 'layout'), { fieldName: 'title' })).status, 200)
   t.equal((await named(reader, 'GET', pathOf('front', 'layout'))).status, 200)
 })
@@ -118,7 +121,7 @@ t.test('a read-only JSON:API is told of, and settings take the place of question
 t.test('whoever loses the right to an entity keeps his own drafts and may release his own locks', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { start, send } = await open(t, endpoint)
-  const { send: before } = await start({ AUTH_EDITORS: '4' })
+  const { send: before } = await start({ CONTENT_MODEL: modelFile(t, { openTypes: ['publisher_container'] }) })
   const path = pathOf(hidden)
   const lock = (fieldName: string) => ({ fieldName, payload: `text of ${fieldName}` })
   for (const fieldName of ['a', 'b', 'c', 'd']) t.equal((await before(reader, 'POST', path, lock(fieldName))).status, 200)
@@ -260,7 +263,7 @@ t.test('events end once the entity is hidden from who gets them, and not while t
 t.test('with AUTH=jwt a claim says who may lock, and everybody may look', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const settings = { ...jwtEnv(t), DYNAMODB_ENDPOINT: endpoint }
-  const send = sender(await build(t, { ...settings, AUTH_LOCK_CLAIM: 'scope', AUTH_LOCK_VALUE: 'quoin.lock' }))
+  const send = sender(await build(t, { ...settings, AUTH_LOCK_CLAIM: 'scope=quoin.lock' }))
   const anna = bearer({ sub: '7', name: 'Anna', scope: 'openid quoin.lock' })
   const ben = bearer({ sub: '8', name: 'Ben', scope: 'openid' })
   const lock = { fieldName: 'title', payload: 'x' }

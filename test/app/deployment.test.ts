@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
+import { OAUTH_CLIENT } from '../../config/cms-auth.ts'
 import { Environment, readConfig, type Config } from '../../config/env.ts'
 import { fileOf, SECRETS } from '../../config/secret-files.ts'
+import { TelemetryEnvironment } from '../../config/telemetry.ts'
+import { GRACE_MS } from '../../server.ts'
 import { REMOVE_AT, tableDefinition } from '#lib/table/definition.ts'
 import { build, problemsOf } from '../helper.ts'
 import { dockerignore, execForm, imageFiles } from './fixtures/image.ts'
@@ -258,7 +261,11 @@ const image = {
   check: () => execForm(/^ {2}CMD (\[.*\])$/m)
 }
 
-const isSetting = (name: string) => Object.hasOwn(Environment.properties, name) || SECRETS.map(fileOf).includes(name)
+/** What a container may be given: the settings, what others call so, and the files of secrets. */
+const SETTINGS = [
+  ...new Set([...Object.keys(Environment.properties), ...Object.keys(TelemetryEnvironment), ...OAUTH_CLIENT, ...SECRETS.map(fileOf)])
+]
+const isSetting = (name: string) => SETTINGS.includes(name)
 
 /** Settings of a manifest: each exists, none is a secret, and Quoin starts with them. */
 function takes(t: Test, where: string, settings: Array<[name: string, value: string]>, secrets: string[] = []): Config {
@@ -336,7 +343,7 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   t.ok(app.hasRoute({ method: 'GET', url: '/health/live' }))
 
   const [, pause] = container.lifecycle.preStop.exec.command
-  t.ok(pod.terminationGracePeriodSeconds > Number(pause) + config.graceMs / 1000, 'it may finish what runs')
+  t.ok(pod.terminationGracePeriodSeconds > Number(pause) + GRACE_MS / 1000, 'it may finish what runs')
   t.match(pod.securityContext, { runAsNonRoot: true, runAsUser: image.user, seccompProfile: { type: 'RuntimeDefault' } })
   t.match(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
   t.ok(container.resources.requests.cpu && container.resources.requests.memory && container.resources.limits.memory)
@@ -361,7 +368,7 @@ t.test('the task definition for ECS fits the service', async (t) => {
     [config.port]
   )
   t.strictSame(container.healthCheck.command, ['CMD', ...image.check()])
-  t.ok(container.stopTimeout > config.graceMs / 1000)
+  t.ok(container.stopTimeout > GRACE_MS / 1000)
   t.match(container, { user: String(image.user), readonlyRootFilesystem: true, linuxParameters: { capabilities: { drop: ['ALL'] } } })
   t.equal(container.image.split(':')[1], manifest.version)
   t.ok(container.ulimits[0].softLimit >= 20_000, 'for as many connections as Quoin holds')
@@ -423,7 +430,7 @@ t.test('the image is made of what it needs, and of no more', async (t) => {
   }
   t.match(dockerfile, /^FROM node:24-alpine@sha256:[\da-f]{64} AS base$/m)
   t.match(dockerfile, /^RUN npm ci --omit=dev --no-audit --no-fund && npm run install:optional && /m, 'with the optional packages')
-  t.match(dockerfile, /^ENV HOST=0\.0\.0\.0 METRICS_HOST=0\.0\.0\.0$/m)
+  t.match(dockerfile, /^ENV HOST=0\.0\.0\.0$/m)
   t.strictSame(
     dockerfile.match(/^USER .*$|^RUN .*dist\/cli.js|^CMD /gm)!.map((line) => line.split(' ')[0]),
     ['USER', 'RUN', 'CMD'],
@@ -448,17 +455,9 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  t.strictSame(
-    Object.keys(instance.environment).sort(),
-    [...Object.keys(Environment.properties), ...SECRETS.map(fileOf), ...OF_OPENTELEMETRY].sort(),
-    'every setting is passed on'
-  )
-  const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
-  t.strictSame(
-    { HOST, PORT, METRICS_HOST },
-    { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' },
-    'what would leave the container out of reach is not'
-  )
+  t.strictSame(Object.keys(instance.environment).sort(), [...SETTINGS, ...OF_OPENTELEMETRY].sort(), 'every setting is passed on')
+  const { HOST, PORT, DYNAMODB_ENDPOINT, ...others } = instance.environment
+  t.strictSame({ HOST, PORT }, { HOST: '0.0.0.0', PORT: '3000' }, 'what would leave the container out of reach is not')
   for (const [name, value] of Object.entries(others)) {
     if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)
   }

@@ -222,7 +222,7 @@ t.test('callers are known below a prefix as anywhere, and a token in a query is 
     childLoggerFactory: (logger, bindings, options) => logger.child({ ...bindings, of: 'the host' }, options)
   })
   const env = jwtEnv(t)
-  await host.register(app, { config: testConfig({ ...env, ...(await stores(t)), EVENTS_HEARTBEAT_SECONDS: '1' }), prefix: '/quoin' })
+  await host.register(app, { config: testConfig({ ...env, ...(await stores(t)), heartbeatSeconds: '1' }), prefix: '/quoin' })
   t.equal((await host.inject(`/quoin${LOCK}`)).statusCode, 401)
   t.equal((await host.inject({ url: `/quoin${LOCK}`, headers: bearer() })).statusCode, 200)
   t.match((await host.inject('/quoin/docs/json')).json().paths['/api/cloud/data-state/{type}/{id}'].get, {

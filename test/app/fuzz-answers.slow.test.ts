@@ -274,7 +274,7 @@ t.test(`${ANSWERS} spoiled answers of the CMS through every endpoint: never 500`
 })
 
 t.test(`${THROUGH_SOCKETS} of them through sockets, and the whole application: never 500, and well afterwards`, async (t) => {
-  const { app, cms } = await openHostile(t, { env: { CMS_STALE_SECONDS: '0' } })
+  const { app, cms } = await openHostile(t, { env: { staleSeconds: '0' } })
   const operations = operationsOf(newspaper()).filter(({ url }) => url.startsWith('/api/'))
   const answers: HttpAnswer[] = []
   const statuses = new Map<string, number>()

@@ -2,9 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
+import { OAUTH_CLIENT } from '../../config/cms-auth.ts'
 import { Environment, misspeltSettings, readCmsConfig, readConfig, readStoreConfig } from '../../config/env.ts'
+import { REMOVED } from '../../config/removed.ts'
 import { fileOf, SECRETS } from '../../config/secret-files.ts'
-import { envExample, settings, settingsPage, settingsTables } from '../../dev/settings.ts'
+import { TelemetryEnvironment } from '../../config/telemetry.ts'
+import { envExample, settings, settingsPage } from '../../dev/settings.ts'
 import { problemsOf } from '../helper.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -21,22 +24,19 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     rateLimit: 0,
     trustedProxies: [],
     logLevel: 'info',
-    graceMs: 10_000,
     service: { name: 'quoin', version: manifest.version, environment: 'test' },
     environment: 'test',
     table: 'DataState',
     locks: {
       leaseSeconds: 0,
-      agentLeaseSeconds: 120,
       draftDays: 30,
-      feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 }
+      feed: { pollMs: 500, watchersPerCaller: 1000 }
     },
     dynamodb: { region: 'eu-central-1' },
     cms: {
       url: 'https://cms.example',
       jsonapiPath: '/jsonapi',
       timeoutMs: 10_000,
-      staleSeconds: 300,
       cookieNames: [],
       auth: { kind: 'passthrough' }
     },
@@ -45,8 +45,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     lockRefusedStatus: 423,
     desk: false,
     mcp: false,
-    mcpAllow: [],
-    agentWrites: { perMinute: 30, perDay: 1000 }
+    mcpAllow: []
   })
   t.match(
     contentModel,
@@ -66,8 +65,6 @@ t.test('every setting is taken as it is set', async (t) => {
     RATE_LIMIT: '600',
     TRUST_PROXY: '10.0.0.0/8, 192.0.2.7 ,::1,2001:db8::/32',
     LOG_LEVEL: 'silent',
-    SHUTDOWN_GRACE_MS: '1',
-    METRICS_HOST: '::1',
     METRICS_PORT: '0',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/otlp/',
     OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb=, x=1',
@@ -75,15 +72,9 @@ t.test('every setting is taken as it is set', async (t) => {
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
-    AGENT_LEASE_SECONDS: '60',
-    AGENT_WRITES_PER_MINUTE: '5',
-    AGENT_WRITES_PER_DAY: '50',
     LOCK_REFUSED_STATUS: '200',
     DRAFT_DAYS: '7',
     EVENTS_POLL_MS: '100',
-    EVENTS_HEARTBEAT_SECONDS: '600',
-    EVENTS_WATCHERS_MAX: '0',
-    EVENTS_WATCHERS_PER_USER: '7',
     EVENTS_BUS_URL: 'rediss://quoin:secret@bus.example:6380/2',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
     CMS_URL: 'https://host.example:8443/cms//',
@@ -98,7 +89,6 @@ t.test('every setting is taken as it is set', async (t) => {
     MCP: 'on',
     MCP_ALLOW: 'publish, restore',
     CMS_TIMEOUT_MS: '600000',
-    CMS_STALE_SECONDS: '0',
     CONTENT_MODEL: file,
     UNKNOWN: 'is ignored'
   })
@@ -110,17 +100,15 @@ t.test('every setting is taken as it is set', async (t) => {
     rateLimit: 600,
     trustedProxies: ['10.0.0.0/8', '192.0.2.7', '::1', '2001:db8::/32'],
     logLevel: 'silent',
-    graceMs: 1,
-    metrics: { host: '::1', port: 0 },
+    metrics: { port: 0 },
     traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', headers: 'api-key=a%2Cb=, x=1' },
     service: { name: 'locks', version: manifest.version, environment: 'a.B_c-9' },
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
     locks: {
       leaseSeconds: 300,
-      agentLeaseSeconds: 60,
       draftDays: 7,
-      feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 }
+      feed: { pollMs: 100, watchersPerCaller: 1000 }
     },
     bus: { url: 'rediss://quoin:secret@bus.example:6380/2' },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
@@ -128,7 +116,6 @@ t.test('every setting is taken as it is set', async (t) => {
       url: 'https://host.example:8443/cms',
       jsonapiPath: '/fr/jsonapi',
       timeoutMs: 600_000,
-      staleSeconds: 0,
       cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'],
       auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' }
     },
@@ -137,8 +124,7 @@ t.test('every setting is taken as it is set', async (t) => {
     lockRefusedStatus: 200,
     desk: true,
     mcp: true,
-    mcpAllow: ['publish', 'restore'],
-    agentWrites: { perMinute: 5, perDay: 50 }
+    mcpAllow: ['publish', 'restore']
   })
   t.equal(contentModel.entityType, 'issue')
   t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')
@@ -209,8 +195,6 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
       '10.0.0.1;10.0.0.2'
     ],
     LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],
-    SHUTDOWN_GRACE_MS: ['0', '600001', '10s'],
-    METRICS_HOST: [],
     METRICS_PORT: ['-1', '65536', 'yes'],
     OTEL_EXPORTER_OTLP_ENDPOINT: ['127.0.0.1:4318', 'grpc://host:4317', 'http://host?x=1', 'http://host:abc'],
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['127.0.0.1:4318', 'http://host:99999/v1/traces'],
@@ -218,15 +202,9 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
-    AGENT_LEASE_SECONDS: ['9', '3601', '1.5', '2m'],
-    AGENT_WRITES_PER_MINUTE: ['0', '1001', 'many'],
-    AGENT_WRITES_PER_DAY: ['0', '1000001', '1.5'],
     LOCK_REFUSED_STATUS: ['409', '0', 'ok'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
     EVENTS_POLL_MS: ['99', '60001', '0.5s'],
-    EVENTS_HEARTBEAT_SECONDS: ['0', '601', '15s'],
-    EVENTS_WATCHERS_MAX: ['-1', '100001', 'many'],
-    EVENTS_WATCHERS_PER_USER: ['0', '100001', 'all'],
     EVENTS_BUS_URL: [
       'bus.example:6379',
       'http://bus.example',
@@ -255,8 +233,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     EDITION_LOCKS: ['on', 'Enforce', 'true'],
     JOURNAL_DAYS: ['-1', '3651', 'never'],
     DESK: ['On', 'true', '1', 'yes'],
-    CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4'],
-    CMS_STALE_SECONDS: ['-1', '86401', '1.5', '5m']
+    CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4']
   }
   for (const [name, values] of Object.entries(wrong)) {
     for (const value of values) {
@@ -279,7 +256,7 @@ t.test('everything that is missing or wrong is reported at once, one line each',
   )
   t.strictSame(
     problemsOf({ ...enough, CMS_AUTH: 'oauth' }).map((problem) => problem.split(':')[0]),
-    ['CMS_CLIENT_ID is missing', 'CMS_CLIENT_SECRET is missing']
+    ['CMS_USER is missing', 'CMS_PASSWORD is missing']
   )
   t.throws(() => readConfig({ PORT: 'x' }), {
     name: 'SettingsError',
@@ -337,9 +314,7 @@ t.test('a variable whose name is near that of a setting is told, no other is', a
     ['QUOIN_CMS_URL', 'CMS_URL'],
     ['LEASE_SECONDS', 'LOCK_LEASE_SECONDS'],
     ['JSONAPI_PATH', 'CMS_JSONAPI_PATH'],
-    ['JWKS_URL', 'AUTH_JWKS_URL'],
     ['EVENTS_POLL_SECONDS', 'EVENTS_POLL_MS'],
-    ['CMS_STALE_MINUTES', 'CMS_STALE_SECONDS'],
     ['JOURNAL_SECONDS', 'JOURNAL_DAYS'],
     ['CMS_PASSWORD_FIEL', 'CMS_PASSWORD_FILE']
   ]
@@ -382,7 +357,7 @@ t.test('a variable whose name is near that of a setting is told, no other is', a
 
 t.test('every near miss of a setting is told, whatever its prefix', async (t) => {
   const names = Object.keys(Environment.properties).filter((name) => name.length >= 8 && name.includes('_'))
-  t.ok(names.length > 30)
+  t.ok(names.length > 20)
   for (const name of names) {
     const swapped = name.slice(0, -3) + name.at(-2) + name.at(-3) + name.at(-1)
     for (const near of [swapped, `${name}S`, `${name}_X`, name.slice(0, -1), name.toLowerCase(), `QUOIN_${name}`]) {
@@ -437,7 +412,7 @@ t.test('a variable that is set to nothing counts as not set', async (t) => {
 t.test('no secret is ever repeated', async (t) => {
   const secrets = {
     CMS_PASSWORD: 'hunter2\n',
-    CMS_CLIENT_SECRET: 'hunter2',
+    CMS_CLIENT_SECRET: 'hunter2\n',
     CMS_URL: 'https://ada:hunter2@cms.example',
     DYNAMODB_ENDPOINT: 'http://ada:hunter2@host'
   }
@@ -561,13 +536,10 @@ t.test('every setting says what the documents need', async (t) => {
 })
 
 t.test('every secret may be in a file', async (t) => {
-  const names = Object.keys(Environment.properties)
-  t.strictSame(
-    names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|HEADERS$|BUS_URL$/.test(name)),
-    [...SECRETS]
-  )
-  const page = settingsTables()
-  for (const name of SECRETS) t.match(page, new RegExp(`^\\| ${name} \\|.*\\b${fileOf(name)}\\b`, 'm'))
+  const names = [...Object.keys(Environment.properties), ...Object.keys(TelemetryEnvironment), ...OAUTH_CLIENT]
+  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|HEADERS$|BUS_URL$/.test(name)).sort(), [...SECRETS].sort())
+  const [, rule] = /\*\*Secrets in files\.\*\*(.*)/.exec(readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'))!
+  for (const name of SECRETS) if (name !== 'CMS_CLIENT_SECRET') t.ok(rule!.includes(name), name)
 })
 
 t.test('.env.example changes nothing as it is, and is right with every line taken in', async (t) => {
@@ -589,17 +561,57 @@ t.test('.env.example changes nothing as it is, and is right with every line take
   t.strictSame(problemsOf({ ...Object.fromEntries(lines), CONTENT_MODEL: '' }), [])
 })
 
-t.test('a user may have 100 event streams unless the settings say otherwise', async (t) => {
+t.test('a user may have 100 event streams, and an address half of all', async (t) => {
   const per = (env: Record<string, string>) => readConfig({ ...enough, ...env }).locks.feed.watchersPerCaller
+  t.equal(per({}), 1000)
   const jwt = {
     AUTH: 'jwt',
     CMS_AUTH: 'passthrough',
-    AUTH_JWKS_URL: 'https://issuer.example/keys',
+    AUTH_KEYS: 'https://issuer.example/keys',
     AUTH_ISSUER: 'issuer',
     AUTH_AUDIENCE: 'quoin'
   }
-  t.equal(per({}), 1000, 'an address half of all')
-  t.equal(per({ EVENTS_WATCHERS_MAX: '5' }), 3)
   t.equal(per(jwt), 100)
-  t.equal(per({ ...jwt, EVENTS_WATCHERS_PER_USER: '3' }), 3)
+})
+
+t.test('there are 40 settings at most, and each says when to set it', async (t) => {
+  const documented = settings()
+  t.ok(documented.length <= 40, `${documented.length} settings`)
+  for (const { name, turn } of documented) t.match(turn, /^[^|\n]+\.$/, name)
+})
+
+t.test('what was a setting is told with what is in its place, and is no near miss', async (t) => {
+  const names = Object.keys(REMOVED)
+  t.ok(names.length > 15)
+  for (const name of names) {
+    t.notOk(Object.hasOwn(Environment.properties, name), name)
+    t.strictSame(misspeltSettings({ [name]: '1' }), [`${name} is no longer a setting: ${REMOVED[name]}`])
+    for (const [word] of REMOVED[name]!.matchAll(/\b[A-Z]+_[A-Z_]+\b/g)) {
+      t.ok(Object.hasOwn(Environment.properties, word), `${name}: ${word}`)
+    }
+  }
+  t.strictSame(misspeltSettings({ SHUTDOWN_GRACE_MS: '' }), [])
+  t.match(
+    problemsOf({ ...enough, AUTH: 'jwt', CMS_AUTH: 'passthrough', AUTH_JWKS_URL: 'https://id.example/jwks' }).at(-1),
+    /^AUTH_JWKS_URL is no longer/
+  )
+})
+
+t.test('the account of CMS_AUTH=oauth goes by the names of simple_oauth too', async (t) => {
+  const oauth = { ...enough, CMS_AUTH: 'oauth' }
+  const account = { kind: 'oauth', clientId: 'id', clientSecret: 'key' }
+  t.strictSame(readConfig({ ...oauth, CMS_USER: 'id', CMS_PASSWORD: 'key' }).cms.auth, account)
+  t.strictSame(readConfig({ ...oauth, CMS_CLIENT_ID: 'id', CMS_CLIENT_SECRET: 'key', CMS_USER: 'ada' }).cms.auth, account)
+  t.match(problemsOf({ ...enough, CMS_AUTH: 'basic', CMS_CLIENT_ID: 'id', CMS_CLIENT_SECRET: 'key' }), [
+    /^CMS_USER is missing/,
+    /^CMS_PASSWORD is missing/
+  ])
+})
+
+t.test('the variables of others are documented, and no setting of Quoin', async (t) => {
+  const [, others] = /\*\*Variables of others\*\*(.*)/.exec(readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'))!
+  for (const name of Object.keys(TelemetryEnvironment)) {
+    t.ok(others!.includes(name), name)
+    t.notOk(Object.hasOwn(Environment.properties, name), name)
+  }
 })

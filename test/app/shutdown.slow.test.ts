@@ -9,7 +9,7 @@ import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { testConfig } from '../helper.ts'
-import { emptyDirectory, ROOT, runNode, START, type Running } from './fixtures/processes.ts'
+import { emptyDirectory, ROOT, runNode, TUNED, type Running } from './fixtures/processes.ts'
 
 const PATH = process.env['PATH']
 
@@ -19,7 +19,7 @@ async function startBeforeSlowCms(t: Test, env: Record<string, string> = {}) {
   const CMS_URL = await serving(t, (_request, response) => {
     waiting.push(response)
   })
-  const service = runNode(t, START, {
+  const service = runNode(t, TUNED, {
     env: { PORT: '0', HOSTS: 'x', ENVIRONMENT: 'test', CMS_URL, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
   })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
@@ -121,8 +121,8 @@ t.test('what comes over a standing connection while the service closes is answer
   await closed
 })
 
-t.test('a request that takes longer than SHUTDOWN_GRACE_MS is cut off, and the exit code says so', async (t) => {
-  const { port, child, ended, asked, output } = await startBeforeSlowCms(t, { SHUTDOWN_GRACE_MS: '300' })
+t.test('a request that takes longer than the grace is cut off, and the exit code says so', async (t) => {
+  const { port, child, ended, asked, output } = await startBeforeSlowCms(t, { graceMs: '300' })
   await connected(t, port, 'GET /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\n')
   await asked()
   const { code, ms } = await ending({ child, ended })

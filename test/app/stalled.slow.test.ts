@@ -19,7 +19,7 @@ async function crowded(t: Test, locks: number) {
     version: { S: 'v' }
   }))
   engine.script = (_operation, _input, response) => say(response, 200, { Items, Count: locks, ScannedCount: locks })
-  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint, EVENTS_HEARTBEAT_SECONDS: '1', EVENTS_POLL_MS: '60000' })
+  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint, heartbeatSeconds: '1', EVENTS_POLL_MS: '60000' })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
   return { app, port: Number(port) }
 }

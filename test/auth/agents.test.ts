@@ -72,7 +72,7 @@ t.test('the uid of an agent says which agent it is and for whom it works, and is
 })
 
 t.test('a token says whether an agent calls, by the claim that the settings name', async (t) => {
-  const options = { keys: readPublicKey(pemOf(pairs.ES256)), issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub', nameClaim: 'name' }
+  const options = { keys: readPublicKey(pemOf(pairs.ES256)), issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub' }
   const ask = (agentClaim: string | undefined, more: object) =>
     jwtCheck({ ...options, ...(agentClaim && { agentClaim }) })({ authorization: `Bearer ${tokenOf(claims(more))}` }, 'id')
 
@@ -188,7 +188,7 @@ t.test('many requests of an agent at once lock three fields', async (t) => {
 })
 
 t.test('the lock of an agent ends by itself where those of people stay, and its text is kept', async (t) => {
-  const { send } = await newsroom(t, { env: { AGENT_LEASE_SECONDS: '90', LOCK_LEASE_SECONDS: '0' } })
+  const { send } = await newsroom(t, { env: { agentLeaseSeconds: '90', LOCK_LEASE_SECONDS: '0' } })
   await send({ ...planner, ...NEW }, 'POST', LOCK, { fieldName: 'title' })
   await send(ben, 'POST', LOCK, { fieldName: 'field_key' })
   const [key, title] = (await send(ben, 'GET', LOCK)).body.data.Items

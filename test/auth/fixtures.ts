@@ -57,7 +57,7 @@ export function keyFile(t: Test, pem = pemOf(pairs.ES256)): string {
 /** Settings of AUTH=jwt with the issuer's ES256 key in a file. */
 export const jwtEnv = (t: Test): Record<string, string> => ({
   AUTH: 'jwt',
-  AUTH_PUBLIC_KEY: keyFile(t),
+  AUTH_KEYS: keyFile(t),
   AUTH_ISSUER: ISSUER,
   AUTH_AUDIENCE: AUDIENCE,
   CMS_AUTH: 'passthrough'

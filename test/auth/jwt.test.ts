@@ -12,7 +12,7 @@ import { runs } from '../scope.ts'
 import { AUDIENCE, claims, ISSUER, jwkOf, pairs, pemOf, stranger, tokenOf, type Pair } from './fixtures.ts'
 import { fakeTime } from '../fixtures/time.ts'
 
-const options = { issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub', nameClaim: 'name' }
+const options = { issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub' }
 const checkWith = (pair: Pair, more: Partial<JwtOptions> = {}): Check => jwtCheck({ ...options, keys: readPublicKey(pemOf(pair)), ...more })
 const check = checkWith(pairs.ES256)
 const seconds = () => Math.floor(Date.now() / 1000)
@@ -53,14 +53,14 @@ t.test('a token of each algorithm is accepted by a key of its kind, and says who
   t.strictSame(await ask(check, tokenOf(claims({ aud: ['other', AUDIENCE] }))), { uid: '7', name: 'Anna' }, 'one of several audiences')
 })
 
-t.test('uid and name come from the claims that the settings name', async (t) => {
-  const other = checkWith(pairs.ES256, { uidClaim: 'drupal.uid', nameClaim: 'preferred_username' })
+t.test('the uid comes from the claim that the settings name, the name from name or preferred_username', async (t) => {
+  const other = checkWith(pairs.ES256, { uidClaim: 'drupal.uid' })
   t.strictSame(
-    await ask(other, tokenOf(claims({ 'drupal.uid': 12, preferred_username: 'anna' }))),
+    await ask(other, tokenOf(claims({ 'drupal.uid': 12, name: undefined, preferred_username: 'anna' }))),
     { uid: '12', name: 'anna' },
     'an integer counts as its digits'
   )
-  t.strictSame(await ask(other, tokenOf(claims({ 'drupal.uid': 0 }))), { uid: '0' })
+  t.strictSame(await ask(other, tokenOf(claims({ 'drupal.uid': 0, name: undefined }))), { uid: '0' })
   for (const name of [5.5, null, {}, '', 'x'.repeat(256), 'a\nb', '\ud800']) {
     t.strictSame(await ask(check, tokenOf(claims({ name }))), { uid: '7' }, `a name that is none: ${JSON.stringify(name)}`)
   }

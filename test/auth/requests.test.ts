@@ -471,7 +471,7 @@ t.test('an answer goes on while nobody can say who calls, and ends once it is no
 
 t.test('an event stream is for known callers, by a token in the query too, and ends when the token does', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
-  const fastify = await build(t, { ...env, DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '1' })
+  const fastify = await build(t, { ...env, DYNAMODB_ENDPOINT: endpoint, heartbeatSeconds: '1' })
   const url = `${await fastify.listen({ host: '127.0.0.1', port: 0 })}${LOCK}/events`
   t.equal((await fetch(url)).status, 401)
   const lasting = await openEvents(t, url, bearer())

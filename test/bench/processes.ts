@@ -57,10 +57,14 @@ async function forked(file: string, env: Record<string, string>): Promise<{ chil
   return { child, contestant: { url, pid: child.pid!, close: () => end(child, ended) } }
 }
 
-/** Starts Quoin as `npm start` does, with the log that it has by default. */
+/** Starts Quoin as `npm start` does, with the log that it has by default. What no setting says may be in `env` too. */
 export async function startQuoin(env: Record<string, string>): Promise<Contestant> {
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
-  const { close, ...running } = await startService('server.ts', { ...env, PORT: String(await freePort()) }, directory)
+  const { close, ...running } = await startService(
+    'test/app/fixtures/tuned-service.ts',
+    { ...env, PORT: String(await freePort()) },
+    directory
+  )
   return {
     ...running,
     async close() {

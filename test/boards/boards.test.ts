@@ -53,7 +53,7 @@ for (const engine of engineNames) {
   t.test(`lock boards over ${engine}`, async (t) => {
     const { endpoint } = await startEngine(t, engine)
     const { cms, CMS_URL } = await site(t)
-    const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, ...EDITOR, EVENTS_POLL_MS: '100', EVENTS_HEARTBEAT_SECONDS: '1' })
+    const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, ...EDITOR, EVENTS_POLL_MS: '100', heartbeatSeconds: '1' })
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
     const id = await edition(app, 'board', [4, 2, 9])
 
@@ -259,14 +259,14 @@ t.test('an edition that is not there, or not to be seen, has no board', async (t
   cms.settings.maintenance = true
   t.match(await send(app, 'GET', '/api/collection/1/locks'), { statusCode: 503, body: /"code":"CMS_UNAVAILABLE"/ })
   cms.settings.maintenance = false
-  const full = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, EVENTS_WATCHERS_MAX: '0' })
+  const full = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, watchersMax: '0' })
   t.match(await send(full, 'GET', '/api/collection/1/locks/events'), { statusCode: 503, body: /"code":"TOO_MANY_WATCHERS"/ })
 })
 
 t.test('a live board says that its new articles cannot be read, and goes on when they can', async (t) => {
   const engine = await startFakeEngine(t)
   const { CMS_URL } = await site(t)
-  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL, ...EDITOR, EVENTS_HEARTBEAT_SECONDS: '1' })
+  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL, ...EDITOR, heartbeatSeconds: '1' })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const id = await edition(app, 'broken', [4])
   const { next, heartbeats } = await openEvents(t, `${url}/api/collection/${id}/locks/events`)

@@ -456,7 +456,7 @@ t.test('with AUTH=jwt the form is known by a token of Drupal, which it fetches a
   const key = join(emptyDirectory(t), 'key.json')
   await renewKey(key, Date.now())
   const { node, texts, form, locks } = await startFormSite(t, {
-    env: (drupal) => ({ AUTH: 'jwt', AUTH_JWKS_URL: `${drupal}/quoin/jwks`, AUTH_ISSUER: 'drupal', AUTH_AUDIENCE: 'quoin' }),
+    env: (drupal) => ({ AUTH: 'jwt', AUTH_KEYS: `${drupal}/quoin/jwks`, AUTH_ISSUER: 'drupal', AUTH_AUDIENCE: 'quoin' }),
     settings: { key_file: key },
     async headersOf(name, site) {
       const answer = await fetch(`${site.url}/quoin/token`, { headers: await signIn(site, name) })

@@ -25,7 +25,7 @@ t.test('who is logged in to Drupal gets a token that AUTH=jwt takes', { timeout:
   const tokenOf = async (headers: Record<string, string>) => ((await (await ask(headers)).json()) as { token: string }).token
   const service = await startQuoin(site, {
     AUTH: 'jwt',
-    AUTH_JWKS_URL: `${site.url}/quoin/jwks`,
+    AUTH_KEYS: `${site.url}/quoin/jwks`,
     AUTH_ISSUER: 'drupal',
     AUTH_AUDIENCE: 'quoin',
     CMS_AUTH: 'basic',

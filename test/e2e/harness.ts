@@ -74,7 +74,6 @@ export async function newsroom(t: Test, env: Record<string, string> = {}): Promi
       env: {
         PORT,
         LOG_LEVEL: 'warn',
-        SHUTDOWN_GRACE_MS: '1000',
         CMS_URL,
         CMS_AUTH: 'basic',
         CMS_USER: 'editor',

@@ -87,7 +87,7 @@ const rows: Array<[what: string, method: 'GET' | 'POST', path: string, body: obj
 for (const [cms, behaviour] of Object.entries(hostile)) {
   t.test(`the worst cost of each request: ${cms}`, async (t) => {
     for (const [what, method, path, body, requests, deadlines] of rows) {
-      const desk = await openHostile(t, { env: { CMS_TIMEOUT_MS: String(TIMEOUT_MS), CMS_STALE_SECONDS: '0' } })
+      const desk = await openHostile(t, { env: { CMS_TIMEOUT_MS: String(TIMEOUT_MS), staleSeconds: '0' } })
       desk.cms.behave = behaviour()
       const start = performance.now()
       const { status, upstream } = await desk.call(method, path, { as, body })
@@ -104,7 +104,7 @@ for (const [cms, behaviour] of Object.entries(hostile)) {
 }
 
 t.test('a call ends with its deadline, however quick each answer is', async (t) => {
-  const { cms, call } = await openHostile(t, { env: { CMS_TIMEOUT_MS: '2000', CMS_STALE_SECONDS: '0' } })
+  const { cms, call } = await openHostile(t, { env: { CMS_TIMEOUT_MS: '2000', staleSeconds: '0' } })
   cms.behave = ({ path }) => (COLLECTION.test(path) ? { ...nothing, delayMs: 200 } : undefined)
   const reply = await call('GET', '/api/collections/daily', { as })
   failed(t, 'a list', reply, 504, 'CMS_TIMEOUT', `The CMS is too slow to answer this within ${DEADLINES * 2000} ms`)

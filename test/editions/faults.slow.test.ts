@@ -46,8 +46,8 @@ interface Wanted {
 }
 
 const cms = await startScriptedCms(t)
-const patient = await buildLogged(t, { CMS_URL: cms.url, CMS_STALE_SECONDS: '0' })
-const hasty = await buildLogged(t, { CMS_URL: cms.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS), CMS_STALE_SECONDS: '0' })
+const patient = await buildLogged(t, { CMS_URL: cms.url, staleSeconds: '0' })
+const hasty = await buildLogged(t, { CMS_URL: cms.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS), staleSeconds: '0' })
 
 async function send(app: FastifyInstance, name: string) {
   const { method, url, payload } = operations[name]!
@@ -431,7 +431,7 @@ t.test('a CMS that refuses connections is away', async (t) => {
 
 t.test('a CMS that accepts no connection is known not to have been written to', async (t) => {
   const deaf = await startDeaf(t, Number(new URL(cms.url).port))
-  const start = (ms: number) => buildLogged(t, { CMS_URL: deaf.url, CMS_TIMEOUT_MS: String(ms), CMS_STALE_SECONDS: '0' })
+  const start = (ms: number) => buildLogged(t, { CMS_URL: deaf.url, CMS_TIMEOUT_MS: String(ms), staleSeconds: '0' })
   const service = await start(TIMEOUT_MS)
   // undici looks twice a second who has waited too long for a connection.
   const slower = await start(4000)

@@ -269,7 +269,7 @@ t.test('a write goes on when its caller hangs up, and so does the look at what b
 
 t.test('the log tells of a circuit breaker that opens, not of each request that it refuses', async (t) => {
   const cms = await startHostileCms(t)
-  for (const env of [{ CMS_STALE_SECONDS: '0' }, {}, { AUTH: 'drupal' }] as Array<Record<string, string>>) {
+  for (const env of [{ staleSeconds: '0' }, {}, { AUTH: 'drupal' }] as Array<Record<string, string>>) {
     cms.behave = () => undefined
     const { app, logged } = await buildLogged(t, { CMS_URL: cms.url, ...env })
     const ask = () => app.inject({ url: '/api/collection/5', headers: basic('editor') })

@@ -260,9 +260,9 @@ t.test('what the CMS refuses is refused, and ends the copy', async (t) => {
   }
 })
 
-t.test('with CMS_STALE_SECONDS=0 there are no copies', async (t) => {
+t.test('with an age of 0 there are no copies', async (t) => {
   const cms = await startScriptedCms(t)
-  const app = await build(t, { CMS_URL: cms.url, CMS_STALE_SECONDS: '0' })
+  const app = await build(t, { CMS_URL: cms.url, staleSeconds: '0' })
   t.equal((await app.inject(`/api/collection/${uuid}`)).statusCode, 200)
   await cms.down()
   t.equal((await app.inject(`/api/collection/${uuid}`)).statusCode, 502)
@@ -475,7 +475,7 @@ t.test('editions go on while the lock store is down, and locks while the CMS is'
   const engine = await startFakeEngine(t)
   const locks = '/api/cloud/data-state/node/1'
   const body = { fieldName: 'title', userData: { uid: '7' }, payload: 'x' }
-  const app = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: engine.endpoint, CMS_STALE_SECONDS: '0', CMS_TIMEOUT_MS: '1500' })
+  const app = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: engine.endpoint, staleSeconds: '0', CMS_TIMEOUT_MS: '1500' })
   const statuses = (requests: Array<{ method: 'GET' | 'POST' | 'PUT' | 'DELETE'; url: string; payload?: object }>) =>
     Promise.all(requests.map(async (request) => (await app.inject(request)).statusCode))
   const editionRequests = [

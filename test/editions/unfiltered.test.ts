@@ -364,7 +364,7 @@ t.test('what searches cost where filters do not work', async (t) => {
   for (const { type, id, fields } of content.entities) {
     if (type.startsWith('publisher_container--')) fields!.changed = BEGIN + 60 * Number(id)
   }
-  const site = { content, filterAccess: false, env: { CMS_STALE_SECONDS: '0' } }
+  const site = { content, filterAccess: false, env: { staleSeconds: '0' } }
   const { call } = await open(t, site)
   for (const [what, path, requests] of REQUESTS) {
     const { status, upstream } = await call('GET', path, { as: 'editor' })

@@ -24,7 +24,7 @@ nock.emitter.on('no match', ({ url }: Request) => {
 })
 t.teardown(() => nock.cleanAll())
 
-const app = await build(t, { CMS_STALE_SECONDS: '0' })
+const app = await build(t, { staleSeconds: '0' })
 
 interface Operation {
   send: () => Promise<Reply>

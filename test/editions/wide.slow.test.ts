@@ -4,7 +4,7 @@ import { basic } from './site.ts'
 
 /** A site whose editions have so many reference fields, before a server that takes lines of so many bytes. */
 async function openWide(t: Test, relationships: number, longest: number, refuses = (_query: URLSearchParams) => false) {
-  const { app, cms } = await openHostile(t, { env: { CMS_STALE_SECONDS: '0' } })
+  const { app, cms } = await openHostile(t, { env: { staleSeconds: '0' } })
   const names = Array.from({ length: relationships }, (_, index) => `field_reference_number_${index}`)
   const target = (index: number) => ({ type: 'node--article', id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}` })
   let isWide = true

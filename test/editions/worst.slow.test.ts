@@ -25,7 +25,7 @@ async function start(t: Test) {
       DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
       PORT: '0',
       CMS_TIMEOUT_MS: '60000',
-      CMS_STALE_SECONDS: '0'
+      staleSeconds: '0'
     }
   })
   const [url = ''] = await quoin.says(/http:\/\/[\d.]+:\d+/)

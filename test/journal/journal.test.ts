@@ -805,7 +805,7 @@ t.test('the journal is for those who may edit', async (t) => {
 })
 
 t.test('with AUTH=jwt the token says who may read it, and with CMS_AUTH=passthrough Drupal too', async (t) => {
-  const env = { ...jwtEnv(t), AUTH_LOCK_CLAIM: 'roles', AUTH_LOCK_VALUE: 'editor' }
+  const env = { ...jwtEnv(t), AUTH_LOCK_CLAIM: 'roles=editor' }
   const account = { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
   for (const [mode, wanted] of [
     [account, [200, 403, 200]],

@@ -93,7 +93,7 @@ t.test('with one engine', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
 
   t.test('a resumed stream is opened at once, and heartbeats follow', async (t) => {
-    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '2' })
+    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, heartbeatSeconds: '2' })
     const first = await openEvents(t, `${url}/node/1/events`)
     const { id } = await first.next()
     const started = performance.now()
@@ -109,7 +109,7 @@ t.test('with one engine', async (t) => {
   })
 
   t.test('a closed connection frees its place, and beyond the limit there is 503', async (t) => {
-    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_WATCHERS_MAX: '1' })
+    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, watchersMax: '1' })
     const first = await openEvents(t, `${url}/node/1/events`)
     await first.next()
     const refused = await fetch(`${url}/node/2/events`)
@@ -174,7 +174,7 @@ t.test('a stream that cannot be filled is stale, not refused, and is filled when
 
 t.test('a caller has so many streams, be they on other entities', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
-  const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_WATCHERS_PER_USER: '2' })
+  const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, watchersPerCaller: '2' })
   const streams = await Promise.all([1, 2].map((id) => openEvents(t, `${url}/node/${id}/events`)))
   const refused = await fetch(`${url}/node/3/events`)
   t.equal(refused.status, 429)

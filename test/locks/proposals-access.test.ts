@@ -113,8 +113,7 @@ t.test('with tokens everybody is who they are, and sees what became of their own
     AUTH_ADMINS: '1',
     ...jwtEnv(t),
     AUTH_AGENT_CLAIM: 'act.sub',
-    AUTH_LOCK_CLAIM: 'may',
-    AUTH_LOCK_VALUE: 'lock'
+    AUTH_LOCK_CLAIM: 'may=lock'
   })
   const send = sendTo(app)
   const [anna, ben, root] = [

@@ -142,7 +142,7 @@ async function chaos(
     EDITION_LOCKS: 'enforce',
     LOCK_LEASE_SECONDS: String(LEASE_SECONDS),
     EVENTS_BUS_URL: `redis://127.0.0.1:${lines[index]!.port}`,
-    EVENTS_HEARTBEAT_SECONDS: '2',
+    heartbeatSeconds: '2',
     ...envOf(index)
   }))
   const until = performance.now() + ms

@@ -241,7 +241,7 @@ t.test('the lock board is read, and followed', async (t) => {
 })
 
 t.test('a page of a search is followed', async (t) => {
-  const { seat } = await newsroom(t, { EVENTS_HEARTBEAT_SECONDS: '1' })
+  const { seat } = await newsroom(t, { heartbeatSeconds: '1' })
   const { editions } = seat()
   const heard: LockView[][] = []
   const told: Saved[] = []

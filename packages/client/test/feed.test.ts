@@ -47,7 +47,7 @@ t.test('who edits what is told as it changes', async (t) => {
 })
 
 t.test('a stream that is refused is opened again, later each time, until there is room', async (t) => {
-  const { seat } = await open(t, { EVENTS_WATCHERS_MAX: '1' })
+  const { seat } = await open(t, { watchersMax: '1' })
   const first = ears()
   const stop = seat(anna).locks.subscribe(node, first)
   await until(() => first.heard.length)

@@ -287,7 +287,7 @@ t.test('with AUTH=drupal the session tells who sits there', async (t) => {
 })
 
 t.test('the names of edition types and bundles come in one request, and stay while the CMS is away', async (t) => {
-  const { call, cms } = await open(t, { env: { ...ON, CMS_STALE_SECONDS: '60' } })
+  const { call, cms } = await open(t, { env: { ...ON, staleSeconds: '60' } })
   const { status, body } = await call('GET', '/api/desk/names', { as: 'editor' })
   t.match(
     [status, body],
@@ -696,7 +696,7 @@ t.test('the articles of the sample site have images and sections', async (t) => 
 })
 
 t.test('rows of a list get their image and section in one request, and those that a filter does not find in one each', async (t) => {
-  const { call, cms, url } = await open(t, { env: { ...ON, CONTENT_MODEL: 'config/content-model.json', CMS_STALE_SECONDS: '60' } })
+  const { call, cms, url } = await open(t, { env: { ...ON, CONTENT_MODEL: 'config/content-model.json', staleSeconds: '60' } })
   const { data } = (await call('GET', '/api/collections/article?limit=8', { as: 'editor' })).body
   const looksOf = (rows: Array<Record<string, any>>, as = 'editor') =>
     call('GET', `/api/desk/looks/article?uuids=${rows.map(({ uuid }) => uuid[0].value).join(',')}`, { as })

@@ -18,7 +18,7 @@ export interface ProtectedResource {
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** Undefined where /mcp takes the same credentials as REST (MCP_PUBLIC_URL is not set). */
+/** Undefined where /mcp takes the same credentials as REST (MCP is no address). */
 export function resourceOf(config: Config): ProtectedResource | undefined {
   const { auth, mcpPublicUrl } = config
   if (auth?.kind !== 'jwt' || mcpPublicUrl === undefined) return undefined

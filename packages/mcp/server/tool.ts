@@ -44,7 +44,7 @@ export interface WritingCall extends ToolCall {
 }
 
 /**
- * What a token may allow, where /mcp is a protected resource (MCP_PUBLIC_URL): to read; to leave
+ * What a token may allow, where /mcp is a protected resource (MCP is its address): to read; to leave
  * proposals and ask for fields; to edit fields; to change the running order; and what MCP_ALLOW
  * allows.
  */

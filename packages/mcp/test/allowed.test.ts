@@ -110,7 +110,7 @@ t.test('an agent restores fields from the journal, but not what publishes', asyn
 
 t.test('what agents may do beside has scopes of its own, and needs the right to edit', async (t) => {
   const url = 'https://h.example/mcp'
-  const room = await openNewsroom(t, { env: { MCP_ALLOW: 'restore,close', MCP_PUBLIC_URL: url } })
+  const room = await openNewsroom(t, { env: { MCP_ALLOW: 'restore,close', MCP: url } })
   const { app } = room
   const { scopes_supported: scopes } = (await app.inject('/.well-known/oauth-protected-resource/mcp')).json()
   t.strictSame(scopes, ['read', 'propose', 'edit', 'arrange', 'close', 'restore'])
@@ -126,7 +126,7 @@ t.test('what agents may do beside has scopes of its own, and needs the right to 
   t.match([refused.statusCode, refused.headers['www-authenticate']], [403, /scope="close read propose edit arrange restore"/])
   t.match((await send('close', 'close_edition')).body, 'PRECONDITION_FAILED')
 
-  const strict = await openNewsroom(t, { env: { ...ALL, AUTH_LOCK_CLAIM: 'scope', AUTH_LOCK_VALUE: 'edit' } })
+  const strict = await openNewsroom(t, { env: { ...ALL, AUTH_LOCK_CLAIM: 'scope=edit' } })
   const tag = await tagOf(strict)
   const args = { id: '1', tag, published: true, entry: 'x'.repeat(16), fields: ['title'], side: 'before' }
   for (const [name, names] of [

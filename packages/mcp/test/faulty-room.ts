@@ -21,7 +21,7 @@ export async function openFaulty(t: Test, env: Record<string, string> = {}): Pro
   t.teardown(() => cms.close())
   const [toStore, toCms] = [await openLine(t, endpoint), await openLine(t, await cms.listen())]
   const room = await openNewsroom(t, {
-    env: { AGENT_WRITES_PER_MINUTE: '1000', DYNAMODB_ENDPOINT: toStore.url, CMS_URL: toCms.url, ...env }
+    env: { writesPerMinute: '1000', DYNAMODB_ENDPOINT: toStore.url, CMS_URL: toCms.url, ...env }
   })
   return { ...room, toStore, toCms }
 }

@@ -249,7 +249,7 @@ async function openWorld(t: Test): Promise<Omit<World, 'random' | 'id' | 'known'
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const [toStore, toCms] = [await openLine(t, endpoint), await openLine(t, await cms.listen())]
-  const limits = { AGENT_WRITES_PER_MINUTE: '1000', AGENT_WRITES_PER_DAY: '1000000' }
+  const limits = { writesPerMinute: '1000', writesPerDay: '1000000' }
   const env = { ...limits, DYNAMODB_ENDPOINT: toStore.url, CMS_URL: toCms.url, AUTH_ADMINS: '1' }
   return { ...(await openNewsroom(t, { env })), table, toStore, toCms }
 }

@@ -172,7 +172,7 @@ async function openCells(t: Test, env: Record<string, string> = {}, auth = true,
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const [toStore, toCms] = [await openLine(t, endpoint), await openLine(t, await cms.listen())]
-  const limits = { AGENT_WRITES_PER_MINUTE: '1000', AGENT_WRITES_PER_DAY: '10000' }
+  const limits = { writesPerMinute: '1000', writesPerDay: '10000' }
   const room = await openNewsroom(t, { env: { ...limits, DYNAMODB_ENDPOINT: toStore.url, CMS_URL: toCms.url, ...env }, auth })
   let last = 0
   async function nextCell(tool: Tool): Promise<Cell> {
@@ -230,7 +230,7 @@ t.test('without the store nothing is written at all', async (t) => {
 const ALWAYS: Record<Tool, string> = { stop_editing: done, withdraw_proposal: 'NOT_FOUND' }
 
 t.test('who may not lock writes nothing, and may give back', async (t) => {
-  const { nextCell } = await openCells(t, { AUTH_LOCK_CLAIM: 'scope', AUTH_LOCK_VALUE: 'edit' })
+  const { nextCell } = await openCells(t, { AUTH_LOCK_CLAIM: 'scope=edit' })
   for (const tool of Object.keys(tools)) {
     const cell = await nextCell(tool)
     const before = await stateOf(cell)
@@ -244,7 +244,7 @@ t.test('who may not lock writes nothing, and may give back', async (t) => {
 
 t.test('with a token whose scopes allow all but its own, each tool asks for that and does nothing', async (t) => {
   const url = 'https://h.example/mcp'
-  const { room, nextCell } = await openCells(t, { MCP_PUBLIC_URL: url, MCP_ALLOW: 'publish,close,restore' }, true, tokenFor(SCOPES))
+  const { room, nextCell } = await openCells(t, { MCP: url, MCP_ALLOW: 'publish,close,restore' }, true, tokenFor(SCOPES))
   for (const { name, scope } of TOOLS) {
     const cell = await nextCell('edit_field')
     const before = await stateOf(cell)

@@ -18,7 +18,7 @@ const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const callOf = (name: string, args: object = {}) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
 
 async function open(t: Parameters<typeof openNewsroom>[0], env: Record<string, string> = {}) {
-  const { app } = await openNewsroom(t, { env: { MCP_PUBLIC_URL: URL_OF_MCP, ...env } })
+  const { app } = await openNewsroom(t, { env: { MCP: URL_OF_MCP, ...env } })
   const send = (headers: Record<string, string>, body: object = list) =>
     app.inject({ method: 'POST', url: '/mcp', headers: { ...HEADERS, ...headers }, body })
   return { app, send }
@@ -91,7 +91,7 @@ t.test('the scopes of a token say which tools it allows', async (t) => {
   }
 })
 
-t.test('without MCP_PUBLIC_URL tokens have no scopes: /mcp takes those of REST', async (t) => {
+t.test('with MCP=on tokens have no scopes: /mcp takes those of REST', async (t) => {
   const { app } = await openNewsroom(t)
   const headers = { ...HEADERS, ...bearer({ sub: '7' }) }
   const { statusCode, body } = await app.inject({ method: 'POST', url: '/mcp', headers, body: callOf('read_edition', { id: '1' }) })
@@ -100,7 +100,7 @@ t.test('without MCP_PUBLIC_URL tokens have no scopes: /mcp takes those of REST',
 })
 
 t.test('the keys may be out of reach: that is no challenge', async (t) => {
-  const { send } = await open(t, { AUTH_PUBLIC_KEY: '', AUTH_JWKS_URL: 'http://127.0.0.1:9/jwks' })
+  const { send } = await open(t, { AUTH_KEYS: 'http://127.0.0.1:9/jwks' })
   const { statusCode, headers } = await send(agentToken('read'))
   t.match([statusCode, headers['www-authenticate']], [503, undefined])
 })
@@ -121,14 +121,14 @@ t.test('the metadata are where clients look for them, also below a prefix, for a
   }
   const host = Fastify({ routerOptions: { maxParamLength: 4096 } })
   t.teardown(() => host.close())
-  const config = testConfig({ ...jwtEnv(t), CMS_AUTH: 'basic', CMS_USER: 'a', CMS_PASSWORD: 'b', MCP: 'on', MCP_PUBLIC_URL: URL_OF_MCP })
+  const config = testConfig({ ...jwtEnv(t), CMS_AUTH: 'basic', CMS_USER: 'a', CMS_PASSWORD: 'b', MCP: URL_OF_MCP })
   await host.register(quoin, { config, prefix: '/quoin' })
   t.strictSame((await host.inject(new URL(METADATA_URL).pathname)).json(), document)
   t.equal((await host.inject({ method: 'POST', url: '/quoin/mcp', headers: HEADERS, body: list })).statusCode, 401)
 })
 
 t.test('an issuer that is no address is not named as one', async (t) => {
-  const { app } = await open(t, { AUTH_ISSUER: 'drupal', MCP_PUBLIC_URL: 'https://h.example/mcp' })
+  const { app } = await open(t, { AUTH_ISSUER: 'drupal', MCP: 'https://h.example/mcp' })
   const { statusCode, body } = await app.inject('/.well-known/oauth-protected-resource/mcp')
   t.equal(statusCode, 200)
   t.notOk('authorization_servers' in JSON.parse(body))
@@ -139,10 +139,10 @@ t.test('settings by which the token of an agent would go astray are refused', as
   const account = { CMS_AUTH: 'basic', CMS_USER: 'a', CMS_PASSWORD: 'b' }
   t.strictSame(problemsOf({ ...env, CMS_AUTH: 'passthrough' }), [])
   t.match(problemsOf({ ...env, CMS_AUTH: 'passthrough', MCP: 'on' }), [/^CMS_AUTH is passthrough, but .* name a service account/])
-  t.strictSame(problemsOf({ ...env, ...account, MCP: 'on', MCP_PUBLIC_URL: URL_OF_MCP }), [])
-  const withoutTokens = { ...env, ...account, AUTH: 'none', MCP_PUBLIC_URL: URL_OF_MCP }
-  t.strictSame(problemsOf(withoutTokens), [])
-  t.match(problemsOf({ ...withoutTokens, MCP: 'on' }), [/^MCP_PUBLIC_URL is set, but/])
+  t.strictSame(problemsOf({ ...env, ...account, MCP: URL_OF_MCP }), [])
+  const withoutTokens = { ...env, ...account, AUTH: 'none' }
+  t.strictSame(problemsOf({ ...withoutTokens, MCP: 'on' }), [])
+  t.match(problemsOf({ ...withoutTokens, MCP: URL_OF_MCP }), [/^MCP is an address, but/])
   for (const url of [
     'http://h.example/mcp',
     'https://h.example',
@@ -151,6 +151,6 @@ t.test('settings by which the token of an agent would go astray are refused', as
     'https://a@h.example/mcp',
     'https://h.example/:a/mcp'
   ]) {
-    t.match(problemsOf({ ...env, ...account, MCP: 'on', MCP_PUBLIC_URL: url }), [/^MCP_PUBLIC_URL is .* but must be/], url)
+    t.match(problemsOf({ ...env, ...account, MCP: url }), [/^MCP is .* but must be/], url)
   }
 })

@@ -206,7 +206,7 @@ t.test('an order is arranged once by its tag, and again without one', async (t) 
 })
 
 t.test('an agent that has used its budget may still give back and withdraw', async (t) => {
-  const room = await openNewsroom(t, { env: { AGENT_WRITES_PER_MINUTE: '2' } })
+  const room = await openNewsroom(t, { env: { writesPerMinute: '2' } })
   const { call } = room
   const tag = await tagOf(room)
   const { version } = (await call('start_editing', TITLE)).body

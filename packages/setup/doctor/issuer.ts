@@ -11,12 +11,12 @@ export async function checkIssuer(jwksUrl: string): Promise<Diagnosis> {
     const { length } = set.keys
     return length > 0
       ? ok(`issuer: keys at ${jwksUrl}: ${length}`)
-      : wrong(`issuer: there are no keys at ${jwksUrl}`, 'correct AUTH_JWKS_URL')
+      : wrong(`issuer: there are no keys at ${jwksUrl}`, 'correct AUTH_KEYS')
   } catch (error) {
     const reason = transportReason(error as Error)
     return wrong(
       `issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`,
-      'correct AUTH_JWKS_URL, or check the network from here'
+      'correct AUTH_KEYS, or check the network from here'
     )
   }
 }

@@ -21,6 +21,7 @@ const ORDER = [
   'canonicalPaths',
   'lists',
   'lockTypes',
+  'openTypes',
   'lockIds'
 ]
 

@@ -18,11 +18,11 @@ t.test("an issuer's keys are counted", async (t) => {
 
 t.test('keys that cannot be fetched are one line that says what to do', async (t) => {
   const fails = (reason: string) =>
-    `!    issuer: its keys cannot be fetched from URL/jwks (${reason}): correct AUTH_JWKS_URL, or check the network from here`
+    `!    issuer: its keys cannot be fetched from URL/jwks (${reason}): correct AUTH_KEYS, or check the network from here`
   t.equal(await found(t, 404, '{}'), fails('the issuer answered 404 when asked for its keys'))
   t.equal(await found(t, 200, '<html>'), fails('the issuer answered with something that is not JSON when asked for its keys'))
   t.equal(await found(t, 200, '{"jwks":[]}'), fails('the issuer answered without keys'))
-  t.equal(await found(t, 200, '{"keys":[]}'), '!    issuer: there are no keys at URL/jwks: correct AUTH_JWKS_URL')
+  t.equal(await found(t, 200, '{"keys":[]}'), '!    issuer: there are no keys at URL/jwks: correct AUTH_KEYS')
   t.equal(await found(t, 200, `{"keys":[${' '.repeat(1024 * 1024)}]}`), fails('the issuer answered with more than 1024 KiB of keys'))
   t.equal(
     await foundAt(await serving(t, ({ socket }) => socket.destroy())),

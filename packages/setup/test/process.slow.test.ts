@@ -106,7 +106,7 @@ t.test('wrong settings are all told, exit with 1, and no secret is among them', 
 
 t.test('an issuer, a store and a CMS that are away are told, and exit with 1', async (t) => {
   const nowhere = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
-  const jwt = { AUTH: 'jwt', AUTH_JWKS_URL: 'http://127.0.0.1:9', AUTH_ISSUER: 'x', AUTH_AUDIENCE: 'x' }
+  const jwt = { AUTH: 'jwt', AUTH_KEYS: 'http://127.0.0.1:9', AUTH_ISSUER: 'x', AUTH_AUDIENCE: 'x' }
   const [doctor, table, nobody] = await Promise.all([
     run(t, 'doctor', {
       ...nowhere,

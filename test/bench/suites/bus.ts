@@ -25,7 +25,7 @@ interface Newsroom {
 }
 
 async function open(endpoint: string, environment: string, entities: number, busUrl?: string): Promise<Newsroom> {
-  const limits = { EVENTS_WATCHERS_MAX: '5000', EVENTS_WATCHERS_PER_USER: '5000', EVENTS_HEARTBEAT_SECONDS: '600' }
+  const limits = { watchersMax: '5000', watchersPerCaller: '5000', heartbeatSeconds: '600' }
   const newsroom: Newsroom = { quoins: [], sockets: [], latenesses: [] }
   for (let n = 0; n < INSTANCES; n++) {
     newsroom.quoins.push(

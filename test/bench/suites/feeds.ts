@@ -30,7 +30,7 @@ interface Watched {
 }
 
 async function startWatched(endpoint: string, open: number): Promise<Watched> {
-  const limits = { EVENTS_WATCHERS_MAX: String(WATCHERS), EVENTS_WATCHERS_PER_USER: String(WATCHERS) }
+  const limits = { watchersMax: String(WATCHERS), watchersPerCaller: String(WATCHERS) }
   const quoin = await startQuoin({ DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: `bench-${open}`, CMS_URL: 'http://127.0.0.1:9', ...limits })
   const watch = await startWorker<Watch>('watch.ts')
   if (open > 0) await watch.run({ open, url: quoin.url, path: `${ENTITY}/events`, stalled: false })

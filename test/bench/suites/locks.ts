@@ -223,7 +223,7 @@ async function byKnownCallers({ rounds, ms, say }: SuiteOptions): Promise<Compar
   writeFileSync(key, pemOf(pairs.ES256))
   const settings = { DYNAMODB_ENDPOINT: store.endpoint, ENVIRONMENT: 'bench', CMS_URL: await cms.listen(), CMS_AUTH: 'passthrough' }
   const lock = (authorization: string): LoadRequest => ({ ...acquire('title', {}), headers: { ...headers, authorization } })
-  const jwt = { AUTH: 'jwt', AUTH_PUBLIC_KEY: key, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE }
+  const jwt = { AUTH: 'jwt', AUTH_KEYS: key, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE }
   const token = tokenOf(claims({ exp: Math.floor(Date.now() / 1000) + 3600 }))
   const callers: Array<[name: string, env: Record<string, string>, request: LoadRequest]> = [
     ['Quoin', {}, acquire('title', ANNA)],
