@@ -182,6 +182,8 @@ t.test('a field that Drupal forbids is marked and closed, and the rest is saved 
   t.match((await client('looker').editions.read(id)).edition, { title: [{ value: 'The allowed' }] })
   await press(button(anna, 'Revert Internal note'))
   await until(async () => (await fieldOf(anna, 'Internal note').inputValue()) === '')
+  await openEdition(anna, await edition('The next'), 'The next')
+  await shows(anna.getByText('Drupal did not let you change this before.'))
 })
 
 t.test('yesterday’s edition is duplicated, with its articles', async (t) => {

@@ -14,6 +14,7 @@ import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type Looks, type SearchResult } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Displacement, type Field } from './field.ts'
+import type { Forbidden } from './forbidden.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
 import { createJournalDoor, type LoadJournal } from './journal-door.ts'
 import type { DraftStorage, EditorDraft } from './draft-storage.ts'
@@ -70,6 +71,7 @@ export interface SessionDeps {
   /** What fields look like in editions that were seen. */
   samples: Samples
   storage: DraftStorage
+  forbidden: Forbidden
   /** The labels of what an edition refers to, by uuid. */
   labelsOf: (id: string) => Promise<Labels>
   /** The images and sections that the rows of a list only refer to, by uuid. */
@@ -103,6 +105,7 @@ export function createSession(
     user,
     samples,
     storage,
+    forbidden,
     labelsOf,
     looksOf,
     loadJournal,
@@ -572,6 +575,10 @@ export function createSession(
   /** Whether a field has a change that Drupal has not forbidden. */
   const isToSave = ({ isDirty, whyForbidden }: Field) => isDirty && whyForbidden === undefined
 
+  /** A field in all editions of this one's bundle. */
+  const inBundle = ({ shape }: Field) =>
+    `${model.entityType}/${valueOf(edition!, model.keys.bundle)}/${shape.name}`
+
   /** Saves the changed fields, on top of what others have saved since if both fit together. */
   async function save(): Promise<void> {
     const dirty = fields.filter(isToSave)
@@ -602,6 +609,9 @@ export function createSession(
       } else {
         notice = refusedNotice(failureOf(error), fields, sentTexts)
         onRefuse(namesOf(sentTexts), failureOf(error))
+        for (const field of fields) {
+          if (field.whyForbidden !== undefined) forbidden.note(inBundle(field), true)
+        }
       }
     }
     clearTimeout(slow)
@@ -644,6 +654,7 @@ export function createSession(
     for (const [field, text] of sentTexts) {
       field.onSave(edition[field.shape.name] ?? [], text)
       restoration.onSave(field.shape.name, text)
+      forbidden.note(inBundle(field), false)
     }
     rebase((field) => sentTexts.has(field))
   }
@@ -835,6 +846,8 @@ export function createSession(
     },
     /** Waits for the answer to a save no longer. Nobody knows then whether it was saved. */
     stopSaving: (): void => saving?.end.abort(),
+    /** Whether Drupal did not let this user change a field before, here or in another edition. */
+    wasForbidden: (field: Field): boolean => forbidden.has(inBundle(field)),
     get notice() {
       return notice
     },

@@ -19,6 +19,7 @@ export interface FieldActs extends PreviewActs, PetitionActs, Pick<DoorDeps, 'un
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
   restoreOffer: (field: Field) => void
+  wasForbidden: (field: Field) => boolean
   proposals: Pick<ProposalsDoor, 'begin' | 'view'>
 }
 
@@ -142,7 +143,7 @@ export function notes(field: Field, acts?: FieldActs): View {
     }
     ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quote(theirs), acts?.choiceOf(field, theirs)) : nothing}
     ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
-    ${whyForbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${whyForbidden}</span></p>`}
+    ${whyForbidden !== undefined ? html`<p class="note problem">${icon('lock')}<span>${whyForbidden}</span></p>` : acts?.wasForbidden(field) ? html`<p class="note">${icon('lock')}<span>${say('wasForbidden')}</span></p>` : nothing}
     ${problems.filter((problem) => problem !== whyForbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
 }

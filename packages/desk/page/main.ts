@@ -24,6 +24,7 @@ import { createBackground } from './background.ts'
 import { createDisk } from './disk.ts'
 import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
 import { isAtRisk } from './drafts.ts'
+import { createForbidden, type Forbidden } from './forbidden.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPace } from './pace.ts'
 import { createPress } from './press.ts'
@@ -83,6 +84,7 @@ const background = createBackground<Session>()
 let samples: Samples
 let windows: Windows
 let storage: DraftStorage
+let forbidden: Forbidden
 let [isStale, isPlanned] = [false, false]
 const pace = createPace(refresh)
 let pause: ReturnType<typeof setTimeout> | undefined
@@ -340,6 +342,7 @@ async function open(isFirst = false): Promise<void> {
           user: here.user!,
           samples,
           storage,
+          forbidden,
           labelsOf,
           looksOf,
           loadJournal: () => import('./journal-view.ts'),
@@ -385,6 +388,7 @@ if (here.user) {
     uid: here.user.uid,
     onChange: refresh
   })
+  forbidden = createForbidden({ window, uid: here.user.uid })
   windows = createWindows({
     channel: new BroadcastChannel('quoin-desk'),
     uid: here.user.uid,

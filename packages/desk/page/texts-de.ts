@@ -155,6 +155,7 @@ export const de: Texts = {
   notSavedForbidden:
     'Nicht gespeichert: Drupal lässt Sie {label} nicht ändern. Speichern Sie erneut, um das Übrige ohne dieses Feld zu speichern.',
   forbidden: 'Drupal lässt Sie das nicht ändern.',
+  wasForbidden: 'Drupal hat Sie das bisher nicht ändern lassen.',
   notSavedWrong: {
     one: 'Nicht gespeichert: {labels} stimmt nicht.',
     other: 'Nicht gespeichert: {count} Felder stimmen nicht: {labels}.'

@@ -153,6 +153,7 @@ export const en = {
   notSavedForbidden:
     'Not saved: Drupal does not let you change {label}. Save again to save the rest without it.',
   forbidden: 'Drupal does not let you change this.',
+  wasForbidden: 'Drupal did not let you change this before.',
   notSavedWrong: {
     one: 'Not saved: {labels} is not right.',
     other: 'Not saved: {count} fields are not right: {labels}.'

@@ -155,6 +155,7 @@ export const fr: Texts = {
   notSavedForbidden:
     'Non enregistré : Drupal ne vous permet pas de modifier {label}. Enregistrez à nouveau pour garder le reste sans ce champ.',
   forbidden: 'Drupal ne vous permet pas de modifier ceci.',
+  wasForbidden: 'Drupal ne vous a pas permis de modifier ceci auparavant.',
   notSavedWrong: {
     one: 'Non enregistré : {labels} n’est pas valable.',
     other: 'Non enregistré : {count} champs ne sont pas valables : {labels}.'

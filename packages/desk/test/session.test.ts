@@ -1,6 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { createForbidden, type Forbidden } from '../page/forbidden.ts'
 import { createSession } from '../page/edition.ts'
 import { apply } from '../page/operations.ts'
 import type { JournalDeps } from '../page/journal.ts'
@@ -53,8 +54,9 @@ function open(
     age,
     records = [],
     reads = [],
-    disk = diskOf()
-  }: { edition?: Edition; age?: number; records?: object[]; reads?: Array<Edition | Error>; disk?: FakeDisk } = {}
+    disk = diskOf(),
+    forbidden = createForbidden({ window: { localStorage: storeOf() }, uid: 'anna' })
+  }: { forbidden?: Forbidden; edition?: Edition; age?: number; records?: object[]; reads?: Array<Edition | Error>; disk?: FakeDisk } = {}
 ) {
   const service = {
     reads,
@@ -203,6 +205,7 @@ function open(
     {
       client,
       storage,
+      forbidden,
       settings: { auth: 'none', cms: 'https://cms.example', model },
       user: { uid: 'anna' },
       samples: { of: () => [], prepare: () => {}, learn: async () => service.learning },
@@ -1462,6 +1465,48 @@ t.test('a field that Drupal forbids is closed, and the rest is saved without it'
   field().type('More')
   await session.save()
   t.equal(session.notice?.text, 'Not saved: You may not.')
+})
+
+t.test('a field that Drupal has forbidden once is marked in other editions too, until it can be saved', async (t) => {
+  const store = storeOf()
+  const forbiddenIn = (uid = 'anna') => createForbidden({ window: { localStorage: store }, uid })
+  const first = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }), forbidden: forbiddenIn() })
+  await turn()
+  t.notOk(first.session.wasForbidden(first.field('field_key')))
+  first.field('field_key').type('mine')
+  first.service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_key'.")]
+  await first.session.save()
+
+  const other = open(t, { edition: editionOf('Other', { field_key: [{ value: 'k' }] }), forbidden: forbiddenIn() })
+  await turn()
+  t.strictSame(
+    [other.session.fields.filter(other.session.wasForbidden).map(({ shape }) => shape.name), other.field('field_key').whyForbidden],
+    [['field_key'], undefined],
+    'it is marked and open'
+  )
+  other.field('field_key').type('mine')
+  other.service.writes = [editionOf('Other', { field_key: [{ value: 'mine' }] })]
+  await other.session.save()
+  t.notOk(other.session.wasForbidden(other.field('field_key')))
+  t.strictSame([forbiddenIn().has('x'), [...Array(store.length).keys()].map((nth) => store.getItem(store.key(nth)!))], [false, ['[]']])
+})
+
+t.test('a browser remembers so many forbidden fields of each user, and none where it forbids that', async (t) => {
+  const store = storeOf()
+  const forbidden = createForbidden({ window: { localStorage: store }, uid: 'anna' })
+  for (let nth = 0; nth < 201; nth++) forbidden.note(`b/f${nth}`, true)
+  t.strictSame([forbidden.has('b/f0'), forbidden.has('b/f1'), forbidden.has('b/f200')], [false, true, true])
+  t.notOk(createForbidden({ window: { localStorage: store }, uid: 'ben' }).has('b/f1'))
+  store.setItem('quoin-forbidden/anna', '{}')
+  t.notOk(createForbidden({ window: { localStorage: store }, uid: 'anna' }).has('b/f1'), 'of what is none of its own')
+  const closed = {
+    get localStorage(): Storage {
+      throw new DOMException('The operation is insecure', 'SecurityError')
+    }
+  }
+  const alone = createForbidden({ window: closed, uid: 'anna' })
+  alone.note('b/f1', true)
+  t.ok(alone.has('b/f1'), 'in this window it is marked')
 })
 
 t.test('what is said of a field is said until it is so no more', async (t) => {
