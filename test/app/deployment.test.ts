@@ -374,20 +374,81 @@ t.test('the task definition for ECS fits the service', async (t) => {
   t.ok(container.ulimits[0].softLimit >= 20_000, 'for as many connections as Quoin holds')
 })
 
-t.test('the rules for Prometheus are of metrics that there are', async (t) => {
+/** The metrics that there are. A test of the metrics holds that page to the code. */
+const METRICS = new Set(text('docs/operations.md').match(/\bquoin_[a-z_]+\b/g))
+
+/** The metrics of Quoin's own that an expression asks for. */
+const metricsIn = (expr: string) => [...expr.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name.replace(/_(?:count|bucket|sum)$/, ''))
+
+t.test('the rules for Prometheus are of metrics that there are, with a severity and what to do', async (t) => {
   const [group, ...others] = parse(text('config/prometheus/rules.yaml')).groups
   t.strictSame(others, [])
-  // A test of the metrics holds that page to the code.
-  const metrics = new Set(text('docs/operations.md').match(/\bquoin_[a-z_]+\b/g))
-  for (const {
+  const sections = [...text('docs/alerts.md').matchAll(/^## (\w+)\n\n(Critical|Warning)\. /gm)].map(([, alert, severity]) => [
     alert,
-    expr,
-    for: pause,
-    annotations: { summary }
-  } of group.rules) {
-    for (const [name] of expr.matchAll(/\bquoin_[a-z_]+\b/g)) t.ok(metrics.has(name.replace(/_count$/, '')), `${alert}: ${name}`)
-    t.match({ alert, pause, summary }, { alert: /^Quoin[A-Z]/, pause: /^\d+m$/, summary: /^[A-Z]/ })
+    severity!.toLowerCase()
+  ])
+  t.strictSame(
+    group.rules.map(({ alert, labels }: any) => [alert, labels.severity]),
+    sections,
+    'each has a section of docs/alerts.md'
+  )
+  const tests = text('config/prometheus/rules.test.yaml')
+  for (const { alert, expr, for: pause, annotations } of group.rules) {
+    for (const name of metricsIn(expr)) t.ok(METRICS.has(name), `${alert}: ${name}`)
+    for (const [selector] of expr.matchAll(/\{[^}]*\}/g)) t.match(selector, 'job="quoin"', alert)
+    t.match({ alert, pause, annotations }, { alert: /^Quoin[A-Z]/, pause: /^\d+m$/, annotations: { summary: /^[A-Z]/ } })
+    t.match(annotations.runbook_url, new RegExp(`^https://[^#]+/alerts\\.md#${alert.toLowerCase()}$`))
+    t.match(tests, new RegExp(`alertname: ${alert}\n {8}exp_alerts:\n`), `${alert} is seen to fire`)
   }
+  t.match(group.rules[0], { alert: 'QuoinAbsent', expr: /^absent\(/ }, 'instances that are gone leave no series')
+})
+
+t.test('Prometheus finds the instances by the annotations of the manifests, under the job of the rules', async (t) => {
+  const [{ job_name: job, relabel_configs: relabels }] = parse(text('config/prometheus/scrape.yaml')).scrape_configs
+  t.equal(job, 'quoin')
+  const { metadata } = parse(text('config/kubernetes/deployment.yaml')).spec.template
+  const meta = (kind: string, values: Record<string, string>) =>
+    Object.entries(values).map(([name, value]) => [`__meta_kubernetes_pod_${kind}_${name.replace(/[^a-z_]/g, '_')}`, value] as const)
+  const labels = new Map([['__address__', '10.0.0.7:3000'], ...meta('label', metadata.labels), ...meta('annotation', metadata.annotations)])
+  for (const { source_labels: sources, regex = '(.*)', action = 'replace', replacement = '$1', target_label: target } of relabels) {
+    const match = new RegExp(`^(?:${regex})$`).exec(sources.map((name: string) => labels.get(name) ?? '').join(';'))
+    if (action === 'keep') t.ok(match, sources.join())
+    else if (match) {
+      labels.set(
+        target,
+        replacement.replace(/\$(\d)/g, (_: string, group: string) => match[Number(group)] ?? '')
+      )
+    }
+  }
+  t.match([labels.get('__address__'), labels.get('__metrics_path__')], ['10.0.0.7:9464', '/metrics'])
+})
+
+t.test('the dashboard shows metrics that there are, and every one of them', async (t) => {
+  const { uid, title, panels, templating, schemaVersion } = JSON.parse(text('config/grafana/quoin.json'))
+  t.match({ uid, title, schemaVersion }, { uid: 'quoin', title: 'Quoin', schemaVersion: Number })
+  t.match(templating.list, [{ name: 'datasource', type: 'datasource', query: 'prometheus' }])
+  const shown = new Set<string>()
+  const cells = new Set<string>()
+  for (const { id, type, title, gridPos, targets, datasource } of panels) {
+    t.match({ type, title, datasource }, { type: /^(?:stat|timeseries)$/, title: /^[A-Z]/, datasource: { uid: /^\$\{datasource\}$/ } })
+    for (const { expr, refId } of targets) {
+      t.match(refId, /^[A-Z]$/)
+      for (const [selector] of expr.matchAll(/\{[^}]*\}/g)) t.match(selector, 'job="quoin"', title)
+      for (const name of metricsIn(expr)) {
+        t.ok(METRICS.has(name), `${title}: ${name}`)
+        shown.add(name)
+      }
+    }
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        t.notOk(x > 23 || cells.has(`${x},${y}`), `panel ${id} has its place`)
+        cells.add(`${x},${y}`)
+      }
+    }
+  }
+  // Those of the bus say where to look once it is down.
+  const hidden = ['quoin_bus_round_trip_seconds', 'quoin_bus_silent_instances', 'quoin_bus_messages_total']
+  t.strictSame([...METRICS].filter((name) => !shown.has(name)).sort(), hidden.sort())
 })
 
 t.test('the image is made of what it needs, and of no more', async (t) => {
