@@ -76,6 +76,18 @@ t.test('the list of editions', async (t) => {
     t.equal(await anna.evaluate('document.activeElement.textContent'), 'Saved by Ben', 'the focus stays with its row')
   })
 
+  t.test('who comes back to the list is where they were in it', async (t) => {
+    const anna = await seat(t, 'anna')
+    await press(rows(anna).nth(17).getByRole('link'))
+    await shows(anna.getByRole('heading', { name: 'Lock board' }))
+    t.equal(await anna.evaluate('scrollY'), 0, 'an edition is shown from its top')
+    await anna.goBack()
+    await until(() => anna.evaluate('scrollY > 300'))
+    await anna.reload()
+    await until(() => anna.evaluate('scrollY > 300'))
+    t.equal(await anna.evaluate('document.activeElement.tagName'), 'BODY')
+  })
+
   t.test('an address that is none of an edition says so, and leads back', async (t) => {
     const anna = await seat(t, 'anna')
     const page = anna.url().split('#')[0]

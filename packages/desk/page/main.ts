@@ -30,6 +30,7 @@ import { createPace } from './pace.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, fetchOnce, seat, type Seat } from './seat.ts'
+import { createScroll } from './scroll.ts'
 import { createStreamPort } from './stream-port.ts'
 import { connectStreams } from './stream-worker.ts'
 import type { Need } from './streams.ts'
@@ -87,6 +88,7 @@ let storage: DraftStorage
 let forbidden: Forbidden
 let [isStale, isPlanned] = [false, false]
 const pace = createPace(refresh)
+const scroll = createScroll(window)
 let pause: ReturnType<typeof setTimeout> | undefined
 
 /**
@@ -104,6 +106,7 @@ function refresh(): void {
     const places = placesOf(element)
     render(page(), root)
     keepFocus(element, places)
+    scroll.settle()
     document.title = `${titleNow()} · Quoin desk`
   })
 }
@@ -233,8 +236,8 @@ function onKeydown(event: KeyboardEvent): void {
   event.preventDefault()
 }
 
-function focusHeading(): void {
-  root.querySelector<HTMLElement>('main h1')?.focus()
+function focusHeading(options?: FocusOptions): void {
+  root.querySelector<HTMLElement>('main h1')?.focus(options)
 }
 
 /** Goes to another list, or shows it in place while the reader types. */
@@ -244,7 +247,7 @@ function go(query: Query, isTyping = false): void {
   if (!isTyping) location.hash = address
   else {
     pause = setTimeout(() => {
-      history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
+      history.replaceState(history.state, '', `${location.pathname}${location.search}${address}`)
       list?.show(query)
     }, PAUSE_MS)
   }
@@ -282,7 +285,7 @@ function sessions(): Session[] {
 }
 
 /** Opens what the address names. */
-async function open(isFirst = false): Promise<void> {
+async function open(isFirst = false, isBack = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
   const opening = ++openings
@@ -361,8 +364,8 @@ async function open(isFirst = false): Promise<void> {
   windows.show(session?.id)
   refresh()
   if (isFirst || before === viewName()) return
-  scrollTo(0, 0)
-  queueMicrotask(() => queueMicrotask(focusHeading))
+  if (!isBack) scrollTo(0, 0)
+  queueMicrotask(() => queueMicrotask(() => focusHeading({ preventScroll: isBack })))
 }
 
 if (here.user) {
@@ -397,6 +400,7 @@ if (here.user) {
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     storage.keep()
+    scroll.keep()
     for (const one of sessions()) one.keep()
     windows.show(undefined)
     streams.leave()
@@ -422,10 +426,13 @@ if (here.user) {
   })
   loadNames()
   addEventListener('hashchange', () => {
-    open()
+    open(false, scroll.turn())
     queueMicrotask(resetSearch)
   })
   addEventListener('keydown', onKeydown)
+  for (const act of ['wheel', 'touchmove', 'pointerdown', 'keydown']) {
+    addEventListener(act, scroll.stay, { passive: true })
+  }
   addEventListener('visibilitychange', () => {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)
