@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
+import { BODY_LIMIT } from '../../config/fastify.ts'
+import { HEARTBEAT_MS } from '../../lib/locks/feed-context.ts'
 import { OAUTH_CLIENT } from '../../config/cms-auth.ts'
 import { Environment, readConfig, type Config } from '../../config/env.ts'
 import { fileOf, SECRETS } from '../../config/secret-files.ts'
@@ -282,10 +285,16 @@ function takes(t: Test, where: string, settings: Array<[name: string, value: str
   return readConfig(env)
 }
 
+/** The manifests of a directory, by the names of their files; its kustomization has them all. */
+function manifestsIn(directory: string): any[] {
+  const files = globSync(`${directory}/*.yaml`, { cwd: ROOT }).filter((path) => !path.endsWith('kustomization.yaml'))
+  const { resources } = parse(text(`${directory}/kustomization.yaml`))
+  t.strictSame(resources.filter((name: string) => name.endsWith('.yaml')).sort(), files.map((path) => basename(path)).sort(), directory)
+  return files.sort().map((path) => parse(text(path)))
+}
+
 t.test('the manifests for Kubernetes fit the service and each other', async (t) => {
-  const manifests = globSync('config/kubernetes/*.yaml', { cwd: ROOT })
-    .sort()
-    .map((path) => parse(text(path)))
+  const manifests = manifestsIn('config/kubernetes')
   t.strictSame(
     manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`),
     ['apps/v1 Deployment', 'policy/v1 PodDisruptionBudget', 'v1 ServiceAccount', 'v1 Service']
@@ -348,6 +357,77 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   t.match(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
   t.ok(container.resources.requests.cpu && container.resources.requests.memory && container.resources.limits.memory)
 })
+
+t.test('what lets browsers in fits the instances', async (t) => {
+  const directory = 'config/kubernetes-public'
+  const [autoscaler, ingress, metrics, policy, monitor, ...others] = manifestsIn(directory)
+  t.strictSame(others, [])
+  const [deployment, budget, , service] = manifestsIn('config/kubernetes')
+  const { resources, patches } = parse(text(`${directory}/kustomization.yaml`))
+  t.ok(resources.includes('../kubernetes'))
+  const { name, labels } = deployment.metadata
+  const ports: string[] = deployment.spec.template.spec.containers[0].ports.map((port: any) => port.name)
+  for (const { apiVersion, kind, metadata, spec, ...more } of [autoscaler, ingress, metrics, policy, monitor]) {
+    t.match({ apiVersion, kind, spec }, { apiVersion: /^[a-z0-9./]+$/, kind: /^[A-Z]/, spec: Object })
+    t.strictSame(more, {}, kind)
+    t.match(metadata.labels, labels, kind)
+  }
+
+  t.match(autoscaler, {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    spec: { scaleTargetRef: { kind: 'Deployment', name } }
+  })
+  t.ok(autoscaler.spec.minReplicas > budget.spec.maxUnavailable && autoscaler.spec.maxReplicas > autoscaler.spec.minReplicas)
+  t.match(parse(patches[0].patch), [{ op: 'remove', path: '/spec/replicas' }], 'a rollout leaves the number to the autoscaler')
+  t.match(patches[0].target, { kind: 'Deployment', name })
+  t.ok(deployment.spec.template.spec.containers[0].resources.requests.cpu, 'of which it counts a share')
+
+  const [rule] = ingress.spec.rules
+  t.strictSame(ingress.spec.tls[0].hosts, [rule.host], 'browsers speak HTTP/2 with TLS alone')
+  const { name: backend, port } = rule.http.paths[0].backend.service
+  t.strictSame([backend, port.name], [service.metadata.name, service.spec.ports[0].name])
+  const annotations = Object.fromEntries(
+    Object.entries<string>(ingress.metadata.annotations).map(([key, value]) => [key.replace('nginx.ingress.kubernetes.io/', ''), value])
+  )
+  t.ok(Number(annotations['proxy-read-timeout']) * 1000 > 2 * HEARTBEAT_MS, 'a stream outlives two heartbeats')
+  t.ok(Number.parseInt(annotations['proxy-body-size']!) * 1024 * 1024 > BODY_LIMIT)
+  t.match(annotations, { 'proxy-buffering': 'off', 'proxy-next-upstream': 'off' })
+
+  t.strictSame(policy.spec.podSelector.matchLabels, labels)
+  t.strictSame(
+    policy.spec.ingress.map(({ ports }: any) => ports.map(({ port }: any) => port)),
+    [['http'], ['metrics']],
+    'callers and Prometheus reach one port each'
+  )
+  for (const port of policy.spec.ingress.flatMap(({ ports }: any) => ports)) t.ok(ports.includes(port.port))
+  t.ok(
+    policy.spec.ingress.every(({ from }: any) => from.length > 0),
+    'nobody else'
+  )
+
+  t.match(metrics.spec, { clusterIP: 'None', selector: labels, ports: [{ name: 'metrics', targetPort: 'metrics' }] })
+  t.match(metrics.metadata.labels, monitor.spec.selector.matchLabels)
+  t.notMatch(service.metadata.labels, monitor.spec.selector.matchLabels, 'the Service of callers is not asked')
+  t.strictSame(monitor.spec.endpoints, [{ port: 'metrics', path: '/metrics' }])
+  t.equal(metrics.metadata.labels[monitor.spec.jobLabel], 'quoin', 'the job of the rules')
+})
+
+t.test(
+  'kustomize makes both sets of manifests',
+  { skip: spawnSync('kubectl', ['version', '--client']).status !== 0 && 'there is no kubectl' },
+  async (t) => {
+    for (const [directory, kinds] of [
+      ['config/kubernetes', 4],
+      ['config/kubernetes-public', 9]
+    ] as const) {
+      const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', directory], { cwd: ROOT, encoding: 'utf8' })
+      t.equal(status, 0, stderr)
+      t.equal(stdout.match(/^kind: /gm)!.length, kinds, directory)
+      t.equal(/^ {2}replicas: /m.test(stdout), kinds === 4)
+    }
+  }
+)
 
 t.test('the task definition for ECS fits the service', async (t) => {
   const {
