@@ -30,6 +30,8 @@ export interface ClientOptions extends HttpOptions {
  * @template Lists what the content model's lists have, by name, such as `{ article: Article }`
  */
 export interface Client<AnEdition extends object = Edition, Lists extends object = NoLists> {
+  /** For whom the client writes. */
+  user: User | undefined
   /** Locks of fields, drafts, proposals, and who is there. */
   locks: Locks
   /** Editions: created, changed, read, listed and searched. */
@@ -52,7 +54,7 @@ export function createClient<AnEdition extends object = Edition, Lists extends o
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = subscribe ?? createFeed({ http, EventSource, later })
   const deps = { http, user, feed, later, entityType }
-  return { locks: createLocks(deps), editions: createEditions(deps) }
+  return { user, locks: createLocks(deps), editions: createEditions(deps) }
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
