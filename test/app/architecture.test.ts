@@ -23,7 +23,7 @@ const FLOORS = [
   /^app\.ts$/,
   /^(?:plugins|routes|packages\/(?:desk|mcp)\/server)\//,
   /^config\//,
-  /^(?:lib|packages\/client)\//
+  /^(?:lib|packages\/(?:client|react|vue))\//
 ]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
@@ -56,6 +56,12 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
     /^(?!packages\/(?:desk\/page|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
     'the desk is a client like any other'
   ],
+  [
+    /^packages\/(?:react|vue)\/src\//,
+    /^(?!packages\/client\/src\/(?:client|live)\.ts$|(?:react|vue)$)/,
+    'hooks join the client and a framework'
+  ],
+  [/^(?!packages\/(?:react|vue)\/|test\/)/, /^packages\/(?:react|vue)\//, 'other UIs use hooks, not this house'],
   [
     /^packages\/desk\/server\//,
     /^(?!packages\/desk\/server\/|(?:lib|config|routes)\/|node:|fastify$|@fastify\/type-provider-typebox$|@sinclair\/typebox$|negotiator$|esbuild$)/,
@@ -436,6 +442,17 @@ t.test('each rule fails on a file that breaks it', async (t) => {
       'packages/desk/server/x.ts imports packages/desk/page/address.ts: the server half of the desk is routes'
     ],
     ['packages/desk/page/x.ts', "const field = 'field_publisher_x'", "packages/desk/page/x.ts has Drupal's own name field_publisher"],
+    [
+      'packages/react/src/x.ts',
+      "import { createFeed } from '../../client/src/feed.ts'",
+      'packages/react/src/x.ts imports packages/client/src/feed.ts: hooks join'
+    ],
+    ['packages/vue/src/x.ts', "import { h } from 'preact'", 'packages/vue/src/x.ts imports preact: hooks join'],
+    [
+      'packages/desk/page/x.ts',
+      "import { useLock } from '../../react/src/react.ts'",
+      'packages/desk/page/x.ts imports packages/react/src/react.ts: other UIs'
+    ],
     [
       'packages/client/src/x.ts',
       "import { failures } from '../../../lib/errors.ts'",

@@ -5,7 +5,7 @@ import { addExamples, projectWith } from '../../packages/client/test/packed.ts'
 import { newsroom, shows, until, type Newsroom } from './harness.ts'
 import { seated } from './users.ts'
 
-const project = projectWith(t)
+const project = projectWith(t, ['react', 'vue'])
 const room = await newsroom(t)
 
 /** An example in a page of its own, as a user has it. */
@@ -75,11 +75,31 @@ for (const path of addExamples(project)) {
     await until(async () => (await textInLock()).length === 0)
     t.match(await editions.read(id), { edition: { title: [{ value: 'Typed' }] } })
 
+    await shows(ben.getByRole('heading', { name: 'Typed' }))
+    await editions.update(id, { title: [{ value: 'By another' }] })
+    for (const page of [anna, ben]) await shows(page.getByRole('heading', { name: 'By another' }))
+
     await bens.blur()
     await bens.focus()
     await until(() => bens.isEditable())
+    await annas.focus()
+    await anna.getByRole('button', { name: 'Take over' }).click()
+    await until(() => annas.isEditable())
+    await shows(ben.getByText('Anna is editing title'))
+    await bens.fill('Too late')
+    await shows(ben.getByText('Anna is editing this'))
+    t.equal(await bens.inputValue(), 'By another')
+    await annas.focus()
+    await annas.blur()
+    await until(async () => (await textInLock()).length === 0)
+
+    await bens.blur()
+    await bens.focus()
+    await until(() => bens.isEditable())
+    await shows(anna.getByText('Ben is here'))
     await ben.evaluate('leave()')
     await until(async () => (await textInLock()).length === 0)
+    await until(async () => (await anna.getByText('Ben is here').count()) === 0)
 
     await annas.focus()
     await annas.blur()

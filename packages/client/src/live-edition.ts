@@ -73,19 +73,21 @@ export function liveEdition<AnEdition extends object = Edition, Lists extends ob
     get,
     subscribe,
     save: (body, options) => save(session, body, options),
-    reload: () => void read(session)
+    reload: () => {
+      read(session)
+    }
   }
 }
 
 function begin<AnEdition extends object>(session: Session<AnEdition>, signal: AbortSignal): void {
   session.signal = signal
   signal.addEventListener('abort', () => session.cancel())
-  void read(session)
+  read(session)
   let wasDown = false
   const listener = {
     locks(_locks: unknown, isStale?: boolean) {
       // What was saved meanwhile was not told.
-      if (wasDown && !isStale) void read(session)
+      if (wasDown && !isStale) read(session)
       wasDown = Boolean(isStale)
     },
     down() {
@@ -112,7 +114,7 @@ async function read<AnEdition extends object>(session: Session<AnEdition>): Prom
     live.put({ error: failure })
     if (!failure.passes) return
     session.cancel = later(backoff(++session.failures, failure.retryAfter), () => {
-      void read(session)
+      read(session)
     })
   }
 }
@@ -144,7 +146,7 @@ async function save<AnEdition extends object>(
     if ((error as QuoinError).code !== 'PRECONDITION_FAILED') hearAgain(session)
     else {
       session.told = undefined
-      void read(session)
+      read(session)
     }
     throw error
   }
@@ -162,7 +164,7 @@ function hear<AnEdition extends object>(session: Session<AnEdition>, saved: Save
   const { id, live, saves } = session
   if (isOther(id, saved.entityId)) return
   if (saves > 0) session.told = saved
-  else if (!isSame(saved.etag, live.get().etag)) void read(session)
+  else if (!isSame(saved.etag, live.get().etag)) read(session)
 }
 
 /** Whether both are integer ids, and not the same: the id of a lock may be another than `id`. */

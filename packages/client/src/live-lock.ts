@@ -71,14 +71,16 @@ export function liveLock({ locks }: LockClient, field: Field): LiveLock {
     focus(text) {
       session.visits++
       if (session.held) session.live.put({ text: get().text ?? text })
-      else if (!session.attempt) void take(session, 'acquire', text)
+      else if (!session.attempt) take(session, 'acquire', text)
     },
     takeOver(text) {
       session.visits++
       session.attempt?.abort()
-      void take(session, 'overwrite', text)
+      take(session, 'overwrite', text)
     },
-    change: (text) => void change(session, text),
+    change: (text) => {
+      change(session, text)
+    },
     blur: (store) => blur(session, store)
   }
 }

@@ -62,7 +62,9 @@ export function createStage(): Stage {
     user: anna,
     subscribe(path, listener, { signal } = {}) {
       open.set(listener, path)
-      const stop = () => void open.delete(listener)
+      const stop = () => {
+        open.delete(listener)
+      }
       signal!.addEventListener('abort', stop)
       return stop
     }

@@ -13,16 +13,20 @@ import { recipes } from './recipes.ts'
 
 /** The most that the client may have as one ES module, gzipped, and its package unpacked, in bytes. */
 const MOST = 6000
-const MOST_UNPACKED = 200_000
+const MOST_UNPACKED = 250_000
+
+/** The same of what stands on it. */
+const MOST_LIVE = 2100
+const MOST_HOOKS = { react: 700, vue: 1000 }
 
 /** What leaves nothing in the code that runs. */
-const OF_TYPES = ['content.ts', 'failures.ts', 'wire.ts']
+const OF_TYPES = ['content.ts', 'failures.ts', 'live.ts', 'wire.ts']
 
 /** Where the client stands once it is built and packed, and an empty project has it installed. */
 let project: string
 
 t.before(() => {
-  project = projectWith(t)
+  project = projectWith(t, Object.keys(MOST_HOOKS))
 })
 
 t.test('the client is one small ES module that exports what is documented', async (t) => {
@@ -41,6 +45,51 @@ t.test('the client is one small ES module that exports what is documented', asyn
   t.match(createClient(), { locks: { acquire: Function }, editions: { search: Function } })
 })
 
+t.test('what keeps a page up to date is another small module, which needs nothing of the first', async (t) => {
+  const file = join(project, 'node_modules/@quoin/client/dist/live.js')
+  const { metafile } = await build({ entryPoints: [file], bundle: true, write: false, format: 'esm', metafile: true })
+  const { imports, exports } = Object.values(metafile.outputs)[0]!
+  t.strictSame(imports, [])
+  t.strictSame(exports.sort(), ['liveBoard', 'liveEdition', 'liveLock', 'liveOthers'])
+  const { length } = gzipSync(readFileSync(file))
+  t.comment(`${length} bytes gzipped`)
+  t.ok(length < MOST_LIVE, `${length} bytes`)
+})
+
+for (const [name, most] of Object.entries(MOST_HOOKS)) {
+  t.test(`@quoin/${name} is one small ES module that imports the client and ${name}`, async (t) => {
+    const directory = join(project, 'node_modules/@quoin', name)
+    const file = join(directory, `dist/${name}.js`)
+    const { metafile } = await build({
+      entryPoints: [file],
+      bundle: true,
+      write: false,
+      format: 'esm',
+      metafile: true,
+      external: ['@quoin/client', name]
+    })
+    const { imports, exports } = Object.values(metafile.outputs)[0]!
+    t.strictSame(imports.map(({ path }) => path).sort(), ['@quoin/client/live', name])
+    t.strictSame(exports.sort(), ['useBoard', 'useEdition', 'useLock', 'useOthers'])
+    const { length } = gzipSync(readFileSync(file))
+    t.comment(`${length} bytes gzipped`)
+    t.ok(length < most, `${length} bytes`)
+    const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
+    t.strictSame(files.sort(), ['LICENSE', 'README.md', `dist/${name}.d.ts`, `dist/${name}.js`, `dist/${name}.js.map`, 'package.json'])
+    t.notMatch(readFileSync(join(directory, `dist/${name}.d.ts`), 'utf8'), /client\/src/, 'its declarations name the client as others do')
+    const packed = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+      version: string
+      dependencies?: object
+      peerDependencies: object
+    }
+    t.strictSame(
+      [packed.version, packed.dependencies, Object.keys(packed.peerDependencies)],
+      [manifest.version, undefined, ['@quoin/client', name]]
+    )
+    for (const path of ['LICENSE']) t.equal(readFileSync(join(directory, path), 'utf8'), readFileSync(join(ROOT, path), 'utf8'))
+  })
+}
+
 t.test('the recipes run from the package', async (t) => {
   await testRecipes(t, (await import(join(project, 'node_modules/@quoin/client/dist/client.js'))).createClient)
 })
@@ -53,6 +102,8 @@ t.test('its package has that module, its types and nothing else', async (t) => {
     'README.md',
     'dist/client.js',
     'dist/client.js.map',
+    'dist/live.js',
+    'dist/live.js.map',
     'package.json'
   ])
   t.equal(readFileSync(join(directory, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'))
@@ -61,13 +112,19 @@ t.test('its package has that module, its types and nothing else', async (t) => {
       .filter((path) => !path.endsWith('.map'))
       .map((path) => readFileSync(join(directory, path), 'utf8'))
       .join('\n'),
-    /from ['"](?!\.\/\w+\.js['"]|@quoin\/client)/,
+    /from ['"](?!\.\/[\w-]+\.js['"]|@quoin\/client)/,
     'it imports nothing, and its files one another by the names that they have'
   )
-  const map = JSON.parse(readFileSync(join(directory, 'dist/client.js.map'), 'utf8')) as { sources: string[]; sourcesContent: string[] }
+  const mapOf = (name: string) =>
+    JSON.parse(readFileSync(join(directory, `dist/${name}.js.map`), 'utf8')) as { sources: string[]; sourcesContent: string[] }
+  const maps = [mapOf('client'), mapOf('live')]
   const sources = globSync('*.ts', { cwd: join(ROOT, 'packages/client/src') }).filter((name) => !OF_TYPES.includes(name))
-  t.strictSame(map.sources.sort(), sources.map((name) => `../src/${name}`).sort(), 'the source map has the code that runs')
-  t.equal(map.sourcesContent.length, sources.length)
+  t.strictSame(
+    [...new Set(maps.flatMap(({ sources }) => sources))].sort(),
+    sources.map((name) => `../src/${name}`).sort(),
+    'the source maps have the code that runs'
+  )
+  for (const { sources, sourcesContent } of maps) t.equal(sourcesContent.length, sources.length)
   const size = files.reduce((sum, path) => sum + statSync(join(directory, path)).size, 0)
   t.comment(`${size} bytes installed`)
   t.ok(size < MOST_UNPACKED, `${size} bytes`)
@@ -151,6 +208,44 @@ export const saved: MyEdition = (await client.editions.update(12, { field_articl
 for await (const { editions } of client.editions.search({ bundle: 'article' })) console.log(editions[0]?.nid[0]?.value)
 `
 
+/** A use of what stands on the client, with the site's own types. */
+const HOOKS = `import { createClient, type Client, type Presence, type Reference, type Value } from '@quoin/client'
+import { liveBoard, liveEdition, liveLock, liveOthers } from '@quoin/client/live'
+import * as react from '@quoin/react'
+import * as vue from '@quoin/vue'
+
+export interface MyEdition { title: Array<Value<string>>, field_articles: Reference[] }
+export interface Article { nid: Array<Value<number>> }
+
+const client: Client<MyEdition, { article: Article }> = createClient<MyEdition, { article: Article }>({ user: { uid: 7 } })
+const field = { type: 'node', id: '42', fieldName: 'title' }
+const seen = liveEdition(client, 12)
+seen.subscribe(({ edition }) => { console.log(edition?.title[0]?.value.length) })()
+liveBoard(client, 12).subscribe(({ locks, isLive }) => { console.log(locks.length, isLive) })()
+liveOthers(client, field, { stream: 12 }).subscribe(({ others }) => { console.log(others.length) })()
+liveLock(client, field).focus('text')
+
+export function useOfReact (): string | undefined {
+  const { edition, error, save } = react.useEdition(client, 12)
+  const lock = react.useLock(client, field, { text: 'text', store: (text) => save({ title: [{ value: text }], field_articles: [{ target_id: 4 }] }) })
+  const others: Presence[] = react.useOthers(client, field, { stream: 12 })
+  if (error?.code === 'NOT_FOUND' || others.length > react.useBoard(client, field).locks.length) return lock.text
+  return edition?.title[0]?.value
+}
+
+export function useOfVue (): string | undefined {
+  const { edition, save } = vue.useEdition(client, () => 12)
+  const lock = vue.useLock(client, () => field, { text: 'text', store: (text) => save({ title: [{ value: text }] }) })
+  const { locks } = vue.useBoard(client, 12)
+  return locks.value.length > vue.useOthers(client, field).value.length ? lock.text.value : edition.value?.title[0]?.value
+}
+
+// @ts-expect-error the site has no such field
+export const wrong = (): unknown => react.useEdition(client, 12).edition?.field_strange
+// @ts-expect-error a title is a list of items
+export const wrongSave = (): unknown => vue.useEdition(client, 12).save({ title: 'Monday' })
+`
+
 const require = createRequire(import.meta.url)
 
 /** The compiler that tap has for itself, an earlier one. */
@@ -207,8 +302,15 @@ t.test('a library that hands on the client can be compiled with declarations of 
   }
 })
 
-t.test('the examples for React and Vue compile with every strict flag', async (t) => {
+t.test('the examples for React and Vue, and hooks with the types of a site, compile with every strict flag', async (t) => {
   const pages = addExamples(project)
+  for (const [name, compiler] of Object.entries(compilers)) {
+    for (const [resolution, modules] of Object.entries(RESOLUTIONS)) {
+      const isDeprecated = resolution === 'node10' && compiler === ts
+      const more = { skipLibCheck: true, ...(isDeprecated && { ignoreDeprecations: '6.0' }) }
+      t.strictSame(problemsOf(compiler, modules, [HOOKS], more), [], `${name}, ${resolution}`)
+    }
+  }
   // That of React and Vue itself is their affair.
   t.strictSame(problemsIn(ts, RESOLUTIONS.bundler, pages, { jsx: 'react-jsx', skipLibCheck: true }), [])
 })
