@@ -280,7 +280,7 @@ t.test('every verb sends what the document describes, and every operation has a 
   t.equal(sent.at(-1)!.path, '/api/collections/article?placed=1&locks=1&offset=0')
   answered({ nid: [{ value: 9 }] })
   await editions.read(9, { list: 'article' })
-  for (const call of [editions.bundles, editions.types, () => editions.locks(60)]) {
+  for (const call of [editions.bundles, editions.types, () => editions.sections('article'), () => editions.locks(60)]) {
     answered({ data: [], meta: { entities: 1 } })
     await call()
   }
