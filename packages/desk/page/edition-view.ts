@@ -10,7 +10,7 @@ import { fieldView } from './field-view.ts'
 import type { Notifier } from './notifier.ts'
 import type { Windows } from './windows.ts'
 import { groupsOf, tokensOf } from './fields.ts'
-import { finderView } from './finder-view.ts'
+import type { Part } from './part.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
@@ -26,6 +26,8 @@ export interface EditionContext {
   types: Named[]
   notifier: Notifier
   windows: Windows
+  /** The search for articles, whose script comes with the first edition. */
+  finderPart: Part<typeof import('./finder-view.ts')>
   /** What the edition lacks, which was made as a copy just now. */
   lack: string | undefined
   /** The reader has read what it lacks. */
@@ -65,7 +67,7 @@ export function editionView(session: Session, context: EditionContext): Template
 }
 
 function content(session: Session, context: EditionContext): TemplateResult {
-  const { settings, types, uid, notifier, windows, lack, dismiss } = context
+  const { settings, types, uid, notifier, windows, finderPart, lack, dismiss } = context
   const { model } = settings
   const { titleOf } = session
   const edition = session.edition!
@@ -158,7 +160,7 @@ function content(session: Session, context: EditionContext): TemplateResult {
     <div class="columns">
       <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, orderContextOf(session, order, settings)))}</div>
       <aside aria-label=${say('atWork')}>
-        ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
+        ${first ? (finderPart.module ? finderPart.module.finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : finderToCome(finderPart)) : nothing}
         ${boardView(session, { model, uid, notifier, windows })}
         ${draftsView(session)}
       </aside>
@@ -190,4 +192,10 @@ function content(session: Session, context: EditionContext): TemplateResult {
       <button type="submit" form="fields" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
     </div>
     </div>`
+}
+
+/** The search for articles, until its script is there. */
+function finderToCome({ isMissing, open }: EditionContext['finderPart']): TemplateResult {
+  return html`<section aria-labelledby="finder" class="finder"><h2 id="finder">${icon('plus')}${say('addArticles')}</h2>
+    ${isMissing ? notice('bad', say('partNotLoaded'), html`<button type="button" id="find" @click=${open}>${say('tryAgain')}</button>`) : nothing}</section>`
 }

@@ -15,7 +15,7 @@ import { createFinder, type Looks, type SearchResult } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Displacement, type Field } from './field.ts'
 import type { Forbidden } from './forbidden.ts'
-import { createHistory, type Step, type Turn } from './history.ts'
+import { createHistory, together, type Step, type Turn } from './history.ts'
 import { createJournalDoor, type LoadJournal } from './journal-door.ts'
 import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
@@ -138,6 +138,7 @@ export function createSession(
   const history = createHistory()
   const finder = createFinder({
     search: client.editions.search,
+    sectionsOf: client.editions.sections,
     looksOf,
     model,
     onChange,
@@ -315,6 +316,7 @@ export function createSession(
   async function begin(): Promise<void> {
     await Promise.all([samples.learn(id, edition!), storage.ready])
     if (isClosed) return
+    finder.prepare()
     fields = shapesOf(edition!, model, samples.of).map((shape) =>
       createField({
         shape,
@@ -721,41 +723,35 @@ export function createSession(
         ),
       remove: (token: string) =>
         addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
-      /** Inserts a search result at the place that the search names. */
-      add({ item, title, ...look }: SearchResult): void {
-        labels.learn(item, title, look)
-        const length = order.items.length
-        addStep(
-          order.insert(
-            item,
-            Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)),
-            say('addedAt', {
-              title,
-              place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)),
-              length: length + 1
-            })
-          )
-        )
-      },
+      /** Inserts search results at the place that the search names. */
+      add: (...results: SearchResult[]) =>
+        insertAll(order, results, (finder.place ?? order.items.length + 1) - 1),
+      /** Inserts an article that was dragged here, with all that are selected with it. */
       insert(article: Item, title: string, index: number): void {
-        labels.learn(
-          article,
-          title,
-          finder.results?.find(({ item }) => item === article)
-        )
-        addStep(
-          order.insert(
-            article,
-            index,
-            say('addedAt', {
-              title,
-              place: Math.min(index, order.items.length) + 1,
-              length: order.items.length + 1
-            })
-          )
-        )
+        const dragged = finder.results?.find(({ item }) => item === article)
+        insertAll(order, dragged ? finder.taken(dragged) : [{ item: article, title }], index)
       }
     }
+  }
+
+  /** Inserts articles one after the other, as one step. */
+  function insertAll(
+    order: Order,
+    articles: Array<Pick<SearchResult, 'item' | 'title'> & Partial<SearchResult>>,
+    to: number
+  ): void {
+    const place = Math.max(0, Math.min(order.items.length, to)) + 1
+    const length = order.items.length + 1
+    const steps = articles.flatMap(({ item, title, ...look }, index) => {
+      labels.learn(item, title, look)
+      return order.insert(item, place - 1 + index, say('addedAt', { title, place, length })) ?? []
+    })
+    if (articles.length > 1) finder.unselect()
+    addStep(
+      steps.length < 2
+        ? steps[0]
+        : together(steps, say('addedSeveral', { count: steps.length, place }))
+    )
   }
 
   /**

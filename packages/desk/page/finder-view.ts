@@ -3,12 +3,13 @@ import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { editionAddress } from './address.ts'
 import { endDrag, startDrag } from './drag.ts'
-import { uuidOf, type Finder, type SearchResult } from './finder.ts'
+import { uuidOf, type Filters, type Finder, type SearchResult } from './finder.ts'
 import { isSameArticle } from './operations.ts'
 import type { Order } from './order.ts'
 import { reasonOf } from './reasons.ts'
 import { say, sayWith } from './texts.ts'
-import { avatar, icon, notice, picture } from './ui.ts'
+import { sayHere } from './texts-finder.ts'
+import { avatar, icon, notice, picture, type View } from './ui.ts'
 import { nameOf } from './words.ts'
 
 /** How many other editions of an article are named. */
@@ -18,13 +19,13 @@ export interface FinderContext {
   /** The edition's own id, which is not told of as another edition. */
   id: string
   order: Order
-  /** Puts an article into the order. */
-  add: (result: SearchResult) => void
+  /** Puts articles into the order. */
+  add: (...results: SearchResult[]) => void
 }
 
 /**
- * The search for articles: each result is added with its button, with Enter, or by dragging it into
- * the order.
+ * The articles that an edition can be filled from, the newest first: each result is added with its
+ * button, with Enter, or by dragging it into the order; several that are selected, together.
  */
 export function finderView(finder: Finder, context: FinderContext): TemplateResult {
   const { order, add } = context
@@ -40,24 +41,87 @@ export function finderView(finder: Finder, context: FinderContext): TemplateResu
   return html`<section aria-labelledby="finder" class="finder">
     <h2 id="finder">${icon('plus')}${say('addArticles')}</h2>
     <div class="ask">
-      ${finder.lists.length < 2 ? nothing : html`<label>${say('list')}<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
+      ${finder.lists.length < 2 ? nothing : html`<label class="wide">${sayHere('list')}<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
       <label class="wide">${say('searchArticles')}<span class="with-icon">${icon('search')}<input id="find" type="search" autocomplete="off" aria-keyshortcuts="/" @focus=${finder.open} @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)} @keydown=${addFirst}></span></label>
-      <label>${say('atPlace')}<input type="number" min="1" max=${places} placeholder=${say('end')} .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
+      <label>${sayHere('atPlace')}<input type="number" min="1" max=${places} placeholder=${sayHere('end')} .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
         @input=${(event: Event) => {
           const { valueAsNumber: place } = event.target as HTMLInputElement
           finder.putAt(Number.isNaN(place) ? undefined : place)
         }}></label>
     </div>
+    ${filtersView(finder)}
     ${finder.failure ? notice('bad', reasonOf(finder.failure)) : nothing}
-    ${
-      finder.results === undefined
-        ? html`<p class="quiet">${say('enterAdds')}</p>`
-        : finder.results.length === 0
-          ? html`<p class="quiet">${say('noArticlesMatch')}</p>`
-          : nothing
-    }
-    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.results ?? [], uuidOf, (result) => resultRow(result, finder, context))}</ul>
+    ${emptyView(finder)}
+    ${selectionView(finder, add)}
+    <ul class="found" aria-label=${sayHere('articlesFound')}>${repeat(finder.results ?? [], uuidOf, (result) => resultRow(result, finder, context))}</ul>
+    ${finder.hasMore ? html`<button type="button" class="small" aria-disabled=${finder.isReading ? 'true' : 'false'} @click=${finder.more}>${sayHere(finder.isReading ? 'readingMore' : 'more')}</button>` : nothing}
   </section>`
+}
+
+function emptyView({ results, hasMore }: Finder): View {
+  if (results === undefined) return html`<p class="quiet">${sayHere('enterAdds')}</p>`
+  if (results.length > 0) return nothing
+  return html`<p class="quiet">${sayHere(hasMore ? 'noneOfThese' : 'noArticlesMatch')}</p>`
+}
+
+/** What the articles can be narrowed by; what nobody can tell of this site is said. */
+function filtersView(finder: Finder): TemplateResult {
+  const { filters, can, narrow } = finder
+  const count = Object.values(filters).filter(Boolean).length
+  const on = (name: keyof Filters) => (event: Event) =>
+    narrow({ [name]: (event.target as HTMLInputElement).value })
+  return html`<details class="filters" @toggle=${(event: Event) => {
+    if ((event.target as HTMLDetailsElement).open) finder.askSections()
+  }}>
+    <summary>${count === 0 ? sayHere('filters') : sayHere('filtersOn', { count })}</summary>
+    <div class="ask">
+      ${can.section ? sectionView(finder, on('section')) : nothing}
+      ${
+        can.status
+          ? html`<label>${sayHere('status')}<select @change=${on('status')}>${(['', '1', '0'] as const).map((status) => html`<option value=${status} .selected=${live(status === filters.status)}>${status === '' ? sayHere('anyStatus') : say(status === '1' ? 'published' : 'notPublished')}</option>`)}</select></label>`
+          : nothing
+      }
+      ${can.since ? html`<label>${sayHere('changedSince')}<input type="date" .value=${live(filters.since)} @change=${on('since')}></label>` : nothing}
+    </div>
+    ${
+      can.unplaced
+        ? html`<label class="check"><input type="checkbox" .checked=${live(filters.unplaced)} @change=${(event: Event) => narrow({ unplaced: (event.target as HTMLInputElement).checked })}>${sayHere('notPlaced')}</label>`
+        : html`<p class="quiet" role="note">${sayHere('cannotTellPlaced')}</p>`
+    }
+  </details>`
+}
+
+function sectionView(
+  { sections, areSectionsComplete, filters }: Finder,
+  onChange: (event: Event) => void
+): TemplateResult {
+  const note =
+    sections === undefined
+      ? areSectionsComplete
+        ? undefined
+        : 'sectionsMissing'
+      : areSectionsComplete
+        ? undefined
+        : sections.length === 0
+          ? 'noSections'
+          : 'sectionsPartly'
+  return html`<label class="wide">${sayHere('section')}<select @change=${onChange}>
+      <option value="" .selected=${live(filters.section === '')}>${sayHere('anySection')}</option>
+      ${(sections ?? []).map(({ id, label }) => html`<option value=${id} .selected=${live(id === filters.section)}>${label}</option>`)}
+    </select>${note === undefined ? nothing : html`<small>${sayHere(note)}</small>`}</label>`
+}
+
+/** What can be done with the articles that are selected. */
+function selectionView(finder: Finder, add: FinderContext['add']): View {
+  const count = finder.selected.length
+  if (count === 0) return nothing
+  return html`<p class="choices">
+    <button type="button" class="small primary" @click=${() => {
+      add(...finder.selected)
+      finder.unselect()
+    }}>${icon('plus')}${sayHere('addSelected', { count })}</button>
+    <button type="button" class="small plain" @click=${finder.unselect}>${sayHere('unselect')}</button>
+  </p>`
 }
 
 /** At which place an article stands in the order. */
@@ -68,13 +132,16 @@ function placeIn(order: Order, item: SearchResult['item']): number | undefined {
 
 function resultRow(
   result: SearchResult,
-  { hasImages, hasSections }: Finder,
+  finder: Finder,
   { id, order, add }: FinderContext
 ): TemplateResult {
+  const { hasImages, hasSections } = finder
   const { item, title, isPublished, image, section, placed, locks } = result
   const place = placeIn(order, item)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
-  return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
+  const isSelected = finder.isSelected(result)
+  return html`<li class=${isSelected ? 'is-selected' : ''} draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
+    ${place === undefined ? html`<input type="checkbox" aria-label=${sayHere('select', { title })} .checked=${live(isSelected)} @click=${(event: MouseEvent) => finder.select(result, (event.target as HTMLInputElement).checked, event.shiftKey)}>` : nothing}
     ${hasImages || image !== undefined ? picture(image) : nothing}
     <div class="what"><b dir="auto">${title}</b>${hasSections ? html`<small class="section" dir="auto">${section}</small>` : nothing}
       <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
@@ -82,8 +149,8 @@ function resultRow(
         ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${
       place === undefined
-        ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(result)}>${say('add')}</button>`
-        : html`<small class="there">${say('placeNumber', { place })}</small>`
+        ? html`<button type="button" class="small" aria-label=${sayHere('addTitle', { title })} @click=${() => add(result)}>${sayHere('add')}</button>`
+        : html`<small class="there">${sayHere('placeNumber', { place })}</small>`
     }
   </li>`
 }

@@ -25,6 +25,7 @@ import { createDisk } from './disk.ts'
 import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
 import { isAtRisk } from './drafts.ts'
 import { createForbidden, type Forbidden } from './forbidden.ts'
+import { createPart } from './part.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPace } from './pace.ts'
 import { createPress } from './press.ts'
@@ -89,6 +90,7 @@ let forbidden: Forbidden
 let [isStale, isPlanned] = [false, false]
 const pace = createPace(refresh)
 const scroll = createScroll(window)
+const finderPart = createPart(() => import('./finder-view.ts'), refresh)
 let pause: ReturnType<typeof setTimeout> | undefined
 
 /**
@@ -170,6 +172,7 @@ function content(): View {
       types: names.types,
       notifier,
       windows,
+      finderPart,
       lack: lacks.get(id),
       dismiss() {
         lacks.delete(id)
@@ -336,6 +339,7 @@ async function open(isFirst = false, isBack = false): Promise<void> {
       place.from
     )
   } else if (place.view === 'edition') {
+    finderPart.open()
     session ??=
       background.take(place.id) ??
       createSession(

@@ -123,6 +123,10 @@ export const de: Texts = {
   articleNumberHidden: 'Nr. {id}, gelöscht oder nicht für Sie sichtbar',
   movedTo: '{title}: Platz {place} von {length}',
   removed: '{title}: entfernt',
+  addedSeveral: {
+    one: '{count} Artikel auf Platz {place} eingefügt',
+    other: '{count} Artikel ab Platz {place} eingefügt'
+  },
   addedAt: '{title}: eingefügt auf Platz {place} von {length}',
   otherMoved: '{name} hat {title} verschoben',
   otherAdded: '{name} hat {title} hinzugefügt',
@@ -286,21 +290,12 @@ export const de: Texts = {
 
   // Adding articles
   addArticles: 'Artikel einfügen',
-  list: 'Liste',
   searchArticles: 'Artikel suchen',
-  atPlace: 'Auf Platz',
-  end: 'Ende',
-  enterAdds: 'Die Eingabetaste fügt den ersten Treffer ein.',
-  noArticlesMatch: 'Kein Artikel passt dazu.',
-  articlesFound: 'Gefundene Artikel',
   noArticlesFound: 'Keine Artikel gefunden',
   articlesShown: { one: '{count} Artikel wird gezeigt', other: '{count} Artikel werden gezeigt' },
   inEditions: 'in {editions}',
   andOthers: { one: ' und {count} weiteren', other: ' und {count} weiteren' },
   isInIt: '{name} ist darin',
-  add: 'Einfügen',
-  addTitle: 'Einfügen: {title}',
-  placeNumber: 'Platz {place}',
 
   // Publishing
   publish: 'Veröffentlichen',

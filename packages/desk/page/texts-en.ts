@@ -122,6 +122,10 @@ export const en = {
   articleNumberHidden: 'No. {id}, deleted or not for you to see',
   movedTo: '{title}: place {place} of {length}',
   removed: '{title}: removed',
+  addedSeveral: {
+    one: '{count} article added at place {place}',
+    other: '{count} articles added from place {place} on'
+  },
   addedAt: '{title}: added at place {place} of {length}',
   otherMoved: '{name} has moved {title}',
   otherAdded: '{name} has added {title}',
@@ -278,21 +282,12 @@ export const en = {
 
   // Adding articles
   addArticles: 'Add articles',
-  list: 'List',
   searchArticles: 'Search articles',
-  atPlace: 'At place',
-  end: 'end',
-  enterAdds: 'Enter adds the first that is found.',
-  noArticlesMatch: 'No articles match.',
-  articlesFound: 'Articles found',
   noArticlesFound: 'No articles found',
   articlesShown: { one: '{count} article shown', other: '{count} articles shown' },
   inEditions: 'in {editions}',
   andOthers: { one: ' and {count} other', other: ' and {count} others' },
   isInIt: '{name} is in it',
-  add: 'Add',
-  addTitle: 'Add {title}',
-  placeNumber: 'place {place}',
 
   // Publishing
   publish: 'Publish',

@@ -123,6 +123,10 @@ export const fr: Texts = {
   articleNumberHidden: 'N° {id}, supprimé ou non visible pour vous',
   movedTo: '{title} : place {place} sur {length}',
   removed: '{title} : retiré',
+  addedSeveral: {
+    one: '{count} article ajouté à la place {place}',
+    other: '{count} articles ajoutés à partir de la place {place}'
+  },
   addedAt: '{title} : ajouté à la place {place} sur {length}',
   otherMoved: '{name} a déplacé {title}',
   otherAdded: '{name} a ajouté {title}',
@@ -282,21 +286,12 @@ export const fr: Texts = {
 
   // Adding articles
   addArticles: 'Ajouter des articles',
-  list: 'Liste',
   searchArticles: 'Chercher des articles',
-  atPlace: 'À la place',
-  end: 'fin',
-  enterAdds: 'Entrée ajoute le premier résultat.',
-  noArticlesMatch: 'Aucun article ne correspond.',
-  articlesFound: 'Articles trouvés',
   noArticlesFound: 'Aucun article trouvé',
   articlesShown: { one: '{count} article affiché', other: '{count} articles affichés' },
   inEditions: 'dans {editions}',
   andOthers: { one: ' et {count} autre', other: ' et {count} autres' },
   isInIt: '{name} y travaille',
-  add: 'Ajouter',
-  addTitle: 'Ajouter {title}',
-  placeNumber: 'place {place}',
 
   // Publishing
   publish: 'Publier',

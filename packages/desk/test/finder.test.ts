@@ -1,7 +1,8 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createFinder, type Looks } from '../page/finder.ts'
+import { createFinder, type FinderDeps, type Looks } from '../page/finder.ts'
+import type { Model } from '../page/settings.ts'
 import { QuoinError, type Client, type Page, type Search } from '../../client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout'] })
@@ -12,11 +13,16 @@ const lists = {
   feature: { entityType: 'node', image: 'field_media.field_media_image', section: 'field_desk' },
   photo: { entityType: 'node', image: 'field_photo' },
   brief: { entityType: 'brief' },
-  story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } }
-}
+  story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } },
+  file: { entityType: 'file', keys: { published: null, changed: null } }
+} as unknown as Model['lists']
 
 /** A finder, and what its searches are answered with: a page or an error, at once or later; and so the requests for looks. */
-function open(answers: Array<Partial<Page> | Error | Promise<never>>, lookAnswers: Array<Looks | Error | Promise<Looks>> = []) {
+function open(
+  answers: Array<Partial<Page> | Array<Partial<Page>> | Error | Promise<never>>,
+  lookAnswers: Array<Looks | Error | Promise<Looks>> = [],
+  more: Partial<FinderDeps> = {}
+) {
   const asked: Search[] = []
   const looked: Array<[list: string, uuids: string[], signal: AbortSignal]> = []
   const said: string[] = []
@@ -24,7 +30,7 @@ function open(answers: Array<Partial<Page> | Error | Promise<never>>, lookAnswer
     asked.push(query)
     const answer = (await answers.shift()) ?? { editions: [] }
     if (answer instanceof Error) throw answer
-    yield answer as Page
+    for (const page of [answer].flat()) yield page as Page
   }
   const finder = createFinder({
     search: search as Client['editions']['search'],
@@ -35,6 +41,7 @@ function open(answers: Array<Partial<Page> | Error | Promise<never>>, lookAnswer
       return answer
     },
     model: { lists },
+    ...more,
     onChange: () => {},
     announce: (text) => {
       said.push(text)
@@ -120,7 +127,7 @@ t.test('a list of another type has its own keys, and a search that fails says so
     new QuoinError(503, 'PLACED_UNKNOWN', 'Too many'),
     { editions: [] }
   ])
-  t.strictSame([finder.lists, finder.list, finder.place], [['article', 'feature', 'photo', 'brief', 'story'], 'article', undefined])
+  t.strictSame([finder.lists, finder.list, finder.place], [['article', 'feature', 'photo', 'brief', 'story', 'file'], 'article', undefined])
   finder.choose('story')
   await pass(0)
   t.match([asked[0], finder.results], [{ bundle: 'story' }, [{ item: { target_id: 3, target_type: 'story' }, title: 'Three' }]])
@@ -282,4 +289,151 @@ t.test('what is told of a list that was left comes to no other', async (t) => {
   resolve({ images: {}, sections: { u1: 'Culture' } })
   await pass(0)
   t.match([finder.list, finder.results], ['article', [{ title: 'Seven' }]])
+})
+
+const brief = (id: number) => ({ nid: [{ value: id }], uuid: [{ value: `u${id}` }], title: [{ value: `Brief ${id}` }] })
+const shownIn = (finder: ReturnType<typeof open>['finder']) => finder.results?.map(({ title }) => title)
+
+t.test('filters narrow the search, and stay with the next text', async (t) => {
+  const { finder, asked, pass } = open([], [], { model: { lists, timeZone: 'Europe/Berlin' } })
+  t.strictSame(finder.filters, { section: '', status: '', unplaced: false, since: '' })
+  finder.narrow({ section: 's1', status: '1' })
+  await pass(0)
+  finder.narrow({ unplaced: true, status: '0', since: '2026-11-18' })
+  await pass(0)
+  finder.type('harbour')
+  await pass(250)
+  t.match(asked, [
+    { section: 's1', status: 1 },
+    { section: 's1', status: 0, unplaced: true, changedFrom: '2026-11-18T00:00:00+01:00' },
+    { q: 'harbour', section: 's1', status: 0, unplaced: true }
+  ])
+  finder.choose('brief')
+  await pass(0)
+  t.strictSame(finder.filters, { section: '', status: '', unplaced: false, since: '' }, 'another list has filters of its own')
+  t.notOk(['section', 'status', 'unplaced', 'changedFrom'].some((name) => name in asked[3]!))
+  const local = open([])
+  local.finder.narrow({ since: '2026-11-18' })
+  await local.pass(0)
+  t.equal(local.asked[0]!.changedFrom, new Date('2026-11-18T00:00:00').toISOString(), 'without a zone a day is the reader’s')
+})
+
+t.test('what a list cannot be asked is not offered', async (t) => {
+  const { finder } = open([], [], { sectionsOf: async () => ({ sections: [], isComplete: true }) })
+  t.strictSame(finder.can, { section: true, status: true, unplaced: true, since: true })
+  finder.choose('file')
+  t.strictSame(finder.can, { section: false, status: false, unplaced: true, since: false })
+  t.equal(open([]).finder.can.section, false, 'nobody can tell the sections')
+})
+
+t.test('where nobody can tell where articles stand, the filter is taken back and said', async (t) => {
+  const { finder, asked, pass } = open([new QuoinError(503, 'PLACED_UNKNOWN', 'Too many'), { editions: [brief(1)] }])
+  finder.narrow({ unplaced: true })
+  await pass(0)
+  t.strictSame([finder.filters.unplaced, finder.can.unplaced, finder.failure, shownIn(finder)], [false, false, undefined, ['Brief 1']])
+  t.notOk('unplaced' in asked[1]!)
+})
+
+t.test('more rows come behind those that are there, each once', async (t) => {
+  const pages = [
+    { editions: [brief(3), brief(2)], hasMore: true },
+    { editions: [brief(2), brief(1)], hasMore: false }
+  ]
+  const { finder, said, pass } = open([pages])
+  await finder.more()
+  t.equal(finder.results, undefined, 'before anything was searched there is no more')
+  finder.open()
+  await pass(0)
+  t.strictSame([shownIn(finder), finder.hasMore, finder.isReading], [['Brief 3', 'Brief 2'], true, false])
+  const reading = finder.more()
+  t.equal(finder.isReading, true)
+  await Promise.all([reading, finder.more()])
+  t.strictSame([shownIn(finder), finder.hasMore, said.at(-1)], [['Brief 3', 'Brief 2', 'Brief 1'], false, '3 articles shown'])
+  await finder.more()
+  t.equal(finder.results!.length, 3)
+})
+
+t.test('pages without a row are passed over, three at most', async (t) => {
+  const empty = { editions: [], hasMore: true }
+  const { finder, pass } = open([
+    [empty, { editions: [brief(1)], hasMore: true }],
+    [empty, empty, empty, { editions: [brief(2)], hasMore: false }]
+  ])
+  finder.open()
+  await pass(0)
+  t.strictSame([shownIn(finder), finder.hasMore], [['Brief 1'], true])
+  finder.narrow({ unplaced: true })
+  await pass(0)
+  t.strictSame([shownIn(finder), finder.hasMore], [[], true])
+  await finder.more()
+  t.strictSame([shownIn(finder), finder.hasMore], [['Brief 2'], false])
+})
+
+t.test('articles are selected one by one or as a range, and a drag takes along all of them', async (t) => {
+  const { finder, pass } = open([{ editions: [brief(5), brief(4), brief(3), brief(2)] }])
+  const titles = () => finder.selected.map(({ title }) => title)
+  t.strictSame(titles(), [])
+  finder.open()
+  await pass(0)
+  const [five, four, three, two] = finder.results!
+  finder.select(three!, true, true)
+  t.strictSame(titles(), ['Brief 3'], 'a range begins with the first')
+  finder.select(five!, true, true)
+  t.strictSame(titles(), ['Brief 5', 'Brief 4', 'Brief 3'])
+  t.strictSame([finder.isSelected(four!), finder.isSelected(two!)], [true, false])
+  t.strictSame([finder.taken(four!).length, finder.taken(two!)], [3, [two]])
+  finder.select(four!, false)
+  t.strictSame(titles(), ['Brief 5', 'Brief 3'])
+  finder.unselect()
+  t.strictSame(titles(), [])
+  finder.select({ ...two!, item: { target_uuid: 'gone' } }, true)
+  finder.select(five!, true, true)
+  t.strictSame(titles(), ['Brief 5'], 'a range from what is gone is the one alone')
+})
+
+t.test('sections are asked for once, sorted, and said to be partial', async (t) => {
+  const asked: string[] = []
+  const answers = [
+    {
+      sections: [
+        { id: 'b', label: 'Sport' },
+        { id: 'a', label: 'Culture' }
+      ],
+      isComplete: false
+    },
+    new Error('away')
+  ]
+  const { finder } = open([], [], {
+    async sectionsOf(list) {
+      asked.push(list)
+      const answer = answers.shift()!
+      if (answer instanceof Error) throw answer
+      return answer
+    }
+  })
+  t.strictSame([finder.sections, finder.areSectionsComplete], [undefined, true])
+  await finder.askSections()
+  await finder.askSections()
+  t.strictSame([asked, finder.sections?.map(({ label }) => label), finder.areSectionsComplete], [['article'], ['Culture', 'Sport'], false])
+  finder.choose('photo')
+  await finder.askSections()
+  t.equal(asked.length, 1, 'a list without sections is not asked')
+  finder.choose('feature')
+  await finder.askSections()
+  t.strictSame([asked.length, finder.sections, finder.areSectionsComplete], [2, undefined, false])
+  answers.push({ sections: [], isComplete: true })
+  const late = finder.askSections()
+  finder.choose('article')
+  await late
+  t.equal(finder.sections, undefined, 'an answer for another list is left')
+  finder.close()
+})
+
+t.test('what is shown before the reader is there is not announced; what he asks for is', async (t) => {
+  const { finder, said, pass } = open([[{ editions: [brief(2)], hasMore: true }, { editions: [brief(1)] }]])
+  finder.prepare()
+  await pass(0)
+  t.strictSame([shownIn(finder), said], [['Brief 2'], []])
+  await finder.more()
+  t.strictSame(said, ['2 articles shown'])
 })

@@ -1097,6 +1097,32 @@ t.test('what is dragged from a search into the order is known as the search has 
   t.strictSame([session.titleOf(item), session.isPublished(item), session.imageOf(item)], ['The ninth', false, 'https://cms.example/9.jpg'])
 })
 
+t.test('several articles that are dragged or added together are one step', async (t) => {
+  const { session, service, pass, said } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2) }) })
+  service.found = [7, 8, 9].map((id) => ({ nid: [{ value: id }], uuid: [{ value: `u${id}` }], title: [{ value: `The ${id}` }] }))
+  await turn()
+  session.finder.open()
+  await pass(0)
+  const [seven, eight, nine] = session.finder.results as NonNullable<typeof session.finder.results>
+  const order = session.orders[0]!
+  session.finder.select(seven!, true)
+  session.finder.select(nine!, true)
+  session.acts(order).insert(nine!.item, nine!.title, 1)
+  t.strictSame(numbers(order.items), [1, 7, 9, 2])
+  t.equal(said.at(-1), '2 articles added from place 2 on')
+  t.strictSame(session.finder.selected, [], 'they are done with')
+  session.acts(order).add(eight!, seven!)
+  t.strictSame(numbers(order.items), [1, 7, 9, 2, 8], 'what is there stays where it is')
+  session.undo()
+  session.undo()
+  t.strictSame(numbers(order.items), [1, 2])
+  session.redo()
+  t.strictSame(numbers(order.items), [1, 7, 9, 2])
+  session.acts(order).insert({ target_id: 5, target_uuid: 'u5' }, 'The 5', 0)
+  t.strictSame(numbers(order.items), [5, 1, 7, 9, 2], 'something else that was dragged here')
+  await turn()
+})
+
 t.test('a running order of a draft is put on what is there now, and taken back in one step', async (t) => {
   const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3), field_more: [{ value: 'm' }] }) })
   await turn()

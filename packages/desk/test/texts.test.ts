@@ -15,6 +15,9 @@ import { sayHere } from '../page/texts-journal.ts'
 import * as formattedDe from '../page/texts-formatted-de.ts'
 import * as formattedEn from '../page/texts-formatted-en.ts'
 import * as formattedFr from '../page/texts-formatted-fr.ts'
+import * as finderDe from '../page/texts-finder-de.ts'
+import * as finderEn from '../page/texts-finder-en.ts'
+import * as finderFr from '../page/texts-finder-fr.ts'
 import * as makerDe from '../page/texts-maker-de.ts'
 import * as makerEn from '../page/texts-maker-en.ts'
 import * as makerFr from '../page/texts-maker-fr.ts'
@@ -78,6 +81,10 @@ const parts: Record<string, { lines: Record<'en' | 'de' | 'fr', Record<string, T
   'editor of formatted texts': {
     lines: { en: formattedEn.en, de: formattedDe.de, fr: formattedFr.fr },
     sources: ['formatted-editor.ts', 'markup.ts']
+  },
+  'search for articles': {
+    lines: { en: finderEn.en, de: finderDe.de, fr: finderFr.fr },
+    sources: ['finder-view.ts']
   },
   'form for a new edition': {
     lines: { en: makerEn.en, de: makerDe.de, fr: makerFr.fr },
