@@ -109,7 +109,6 @@ t.test('the running order', async (t) => {
 
   t.test('each result of a search has its section, which moves nothing when it comes, and is asked for once', async (t) => {
     const anna = await seat(t, 'anna')
-    await openEdition(anna, await edition('Order with a search', [4]), 'Order with a search')
     const { promise, resolve } = Promise.withResolvers<void>()
     const asked: string[] = []
     await anna.route('**/api/desk/looks/**', async (route) => {
@@ -117,13 +116,14 @@ t.test('the running order', async (t) => {
       await promise
       await route.continue()
     })
-    await anna.getByRole('searchbox', { name: 'Search articles' }).focus()
+    // The newest are there before anything is typed.
+    await openEdition(anna, await edition('Order with a search', [4]), 'Order with a search')
     const rows = anna.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
-    await shows(rows.nth(7))
+    await shows(rows.nth(19))
     await until(async () => asked.length === 1)
     const boxes = () => anna.evaluate("[...document.querySelectorAll('.found li')].map((item) => item.getBoundingClientRect().top)")
     const sections = () => rows.locator('.section').allTextContents()
-    t.strictSame(await sections(), Array(8).fill(''))
+    t.strictSame(await sections(), Array(20).fill(''))
     const before = await boxes()
     resolve()
     await until(async () => (await sections()).every((text) => text !== ''))
@@ -141,6 +141,36 @@ t.test('the running order', async (t) => {
     await anna.getByRole('searchbox', { name: 'Search articles' }).fill(title!)
     await until(async () => (await rows.count()) === 1)
     t.strictSame([await sections(), asked.length], [[(await added.locator('.section').textContent())!], 1])
+  })
+
+  t.test('the newest articles are narrowed, read on, and several dragged at once', async (t) => {
+    const anna = await seat(t, 'anna')
+    // So that nothing scrolls while something is dragged.
+    await anna.setViewportSize({ width: 1280, height: 1600 })
+    await openEdition(anna, await edition('Order from a feed', [4, 2]), 'Order from a feed')
+    const rows = anna.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
+    await shows(rows.nth(19))
+    await press(anna.getByRole('button', { name: 'More articles' }))
+    await until(async () => (await rows.count()) === 40)
+    await press(anna.getByText('Filters', { exact: true }))
+    await anna.getByLabel('Section').selectOption({ label: 'Culture' })
+    await anna.getByLabel('Status').selectOption({ label: 'Published' })
+    await shows(anna.getByText('Filters, 2 are on'))
+    await until(async () => (await rows.locator('.section').allTextContents()).every((text) => text.startsWith('Culture')))
+    await accessibleAnywhere(t, anna, 'a feed with filters')
+    const titles = (await rows.locator('b').allTextContents()).slice(0, 3)
+    await rows.nth(0).getByRole('checkbox').click()
+    await rows
+      .nth(2)
+      .getByRole('checkbox')
+      .click({ modifiers: ['Shift'] })
+    await shows(anna.getByRole('button', { name: 'Add 3 articles' }))
+    const order = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+    await rows.nth(1).dragTo(order.nth(1))
+    await until(async () => (await order.count()) === 5)
+    t.strictSame((await order.locator('.title').allTextContents()).slice(1, 4), titles)
+    await press(anna.getByRole('button', { name: 'Undo', exact: true }))
+    await until(async () => (await order.count()) === 2)
   })
 
   t.test('two desks at once never undo each other, and what comes in leaves the focus where it is', async (t) => {
