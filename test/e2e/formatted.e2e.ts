@@ -141,6 +141,7 @@ t.test('a formatted text is written without its source', async (t) => {
       document.querySelector('.words').dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
     }`)
     await shows(text.getByText('link'))
+    await shows(page.getByText('A picture is left out: this text takes words alone.'))
     await page.keyboard.press('Control+s')
     await until(async () =>
       /<p>Before ?pasted <b>bold<\/b><\/p><p>no <a href="https:\/\/a.example\/">link<\/a><\/p>/.test(String(await saved(id)))

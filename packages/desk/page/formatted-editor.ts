@@ -20,6 +20,7 @@ import {
 } from './formatted-commands.ts'
 import {
   isAddress,
+  hasPicture,
   linesOf,
   openText,
   pastedOf,
@@ -67,6 +68,8 @@ const STYLE = `
 .formatted .tool-italic { font-style: italic; }
 .formatted .tool-link { text-decoration: underline; }
 .formatted select { width: auto; }
+.formatted .dropped { padding: .2rem .7rem; font-size: .84rem; }
+.formatted .dropped:empty { display: none; }
 .formatted .address input { flex: 1 1 12rem; width: auto; }
 .formatted .words { min-height: 6rem; max-height: 60vh; overflow-y: auto; padding: .5rem .7rem; white-space: pre-wrap; overflow-wrap: break-word; font-variant-ligatures: none; outline-offset: -3px; }
 .formatted .words[contenteditable="false"] { background: var(--sunken); color: var(--quiet); }
@@ -108,6 +111,8 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
   let tool = 0
   let address: string | undefined
   let isWrong = false
+  /** Whether a picture was among what was pasted last. */
+  let isPictureDropped = false
   let isLocked = false
   let state = ''
 
@@ -151,8 +156,24 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
   function paste(data: DataTransfer): void {
     const html = data.getData('text/html')
     if (copied && html !== '' && html.includes(copied.html)) return insert(copied.slice)
+    isPictureDropped = hasPictures(data)
+    const slice = sliceFrom(data)
+    if (slice.size > 0) insert(slice)
+    showTools()
+  }
+
+  /** Whether pictures are among what is pasted or dropped: they have no place in the text. */
+  function hasPictures(data: DataTransfer): boolean {
+    return (
+      hasPicture(data.getData('text/html')) ||
+      [...data.files].some(({ type }) => type.startsWith('image/'))
+    )
+  }
+
+  function sliceFrom(data: DataTransfer): Slice {
+    const html = data.getData('text/html')
     const blocks = html === '' ? [] : pastedOf(html)
-    insert(sliceOf(blocks.length > 0 ? blocks : linesOf(data.getData('text/plain'))))
+    return sliceOf(blocks.length > 0 ? blocks : linesOf(data.getData('text/plain')))
   }
 
   function insert(slice: Slice): void {
@@ -194,6 +215,7 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
     dispatchTransaction(transaction) {
       view.updateState(view.state.apply(transaction))
       if (transaction.docChanged) {
+        if (!transaction.getMeta('paste')) isPictureDropped = false
         text = write(view.state.doc, separator)
         field.type(text)
       }
@@ -217,12 +239,12 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
         event.preventDefault()
         const place = view.posAtCoords({ left: event.clientX, top: event.clientY })
         if (!event.dataTransfer || isLocked || !place) return true
-        const html = event.dataTransfer.getData('text/html')
-        const blocks = html === '' ? [] : pastedOf(html)
-        const slice = sliceOf(
-          blocks.length > 0 ? blocks : linesOf(event.dataTransfer.getData('text/plain'))
+        isPictureDropped = hasPictures(event.dataTransfer)
+        const slice = sliceFrom(event.dataTransfer)
+        view.dispatch(
+          view.state.tr.replaceRange(place.pos, place.pos, slice).setMeta('paste', true)
         )
-        view.dispatch(view.state.tr.replaceRange(place.pos, place.pos, slice))
+        showTools()
         return true
       }
     }
@@ -350,6 +372,7 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
       isLocked,
       address,
       isWrong,
+      isPictureDropped,
       tool
     ])
     if (stateNow === state) return
@@ -371,6 +394,7 @@ export function createEditor({ field, language, onLeave, ...page }: EditorDeps):
         }} @click=${act}><span class="tool-${key}" data-sign=${sign}></span></button>`
       )}
     </div>
+    <p class="quiet dropped" role="status">${isPictureDropped ? sayHere('pictureDropped') : nothing}</p>
     ${
       address === undefined
         ? nothing

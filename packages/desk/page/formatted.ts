@@ -12,6 +12,7 @@ import {
   type HtmlAttribute,
   type Token
 } from './markup.ts'
+import { withoutDeclarations, withWordLists } from './word-lists.ts'
 import { beginning } from './words.ts'
 
 /** How long a text may be that the editor opens, in characters. */
@@ -379,6 +380,11 @@ function writeInline(nodes: NodeJson[]): string {
   return html
 }
 
+/** Whether HTML has a picture, which is not pasted. */
+export function hasPicture(html: string): boolean {
+  return /<(?:img|picture|v:imagedata)\b/i.test(html)
+}
+
 /** An address that a link may have: of the web, a mail or a telephone, or within the site. */
 export function isAddress(url: string): boolean {
   const scheme = /^[^/?#]*?:/.exec(url.replaceAll(/[\s\p{Cc}]/gu, ''))?.[0].toLowerCase()
@@ -427,7 +433,8 @@ export function pastedOf(html: string): NodeJson[] {
     return block.content!
   }
 
-  for (const token of tokensOf(html.slice(0, PASTED), true)) {
+  const source = withoutDeclarations(html.slice(0, PASTED))
+  for (const token of withWordLists(tokensOf(source, true))) {
     if (unwanted) {
       if (token.kind === 'open' && token.name === unwanted.name) unwanted.depth++
       if (token.kind === 'close' && token.name === unwanted.name && --unwanted.depth === 0) {

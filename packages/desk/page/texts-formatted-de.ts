@@ -19,6 +19,8 @@ export const de: LinesOf<typeof en> = {
   removeLink: 'Link entfernen',
   wrongAddress:
     'Ein Link braucht eine Adresse des Webs mit https, einer Mail mit mailto oder dieser Website, wie /node/12.',
+  pictureDropped:
+    'Ein Bild wurde weggelassen: Dieser Text nimmt nur Wörter. Bilder fügen Sie in Drupal ein.',
   keys: 'Alt+F10 führt zu den Werkzeugen. Strg+B ist fett, Strg+I kursiv, Strg+K ein Link, Strg+Umschalt+8 und 9 sind Listen, Strg+Umschalt+2, 3 und 4 Überschriften, Strg+Umschalt+0 ein Absatz.',
   broken:
     'Dieser Text wird als Quelltext gezeigt: Ein Tag darin ist nicht geschlossen oder steht am falschen Platz, und der Editor würde ihn verändern.',

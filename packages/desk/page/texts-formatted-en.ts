@@ -16,6 +16,7 @@ export const en = {
   removeLink: 'Remove the link',
   wrongAddress:
     'A link needs an address of the web with https, of a mail with mailto, or of this site, such as /node/12.',
+  pictureDropped: 'A picture is left out: this text takes words alone. Add pictures in Drupal.',
   keys: 'Alt+F10 leads to the tools. Ctrl+B is bold, Ctrl+I italic, Ctrl+K a link, Ctrl+Shift+8 and 9 are lists, Ctrl+Shift+2, 3 and 4 headings, Ctrl+Shift+0 a paragraph.',
   broken:
     'This text is shown as its source: it has a tag that is not closed or not in its place, and the editor would change it.',

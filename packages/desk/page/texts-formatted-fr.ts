@@ -19,6 +19,8 @@ export const fr: LinesOf<typeof en> = {
   removeLink: 'Retirer le lien',
   wrongAddress:
     'Un lien demande une adresse du web en https, de courriel en mailto, ou de ce site, comme /node/12.',
+  pictureDropped:
+    'Une image a été laissée de côté : ce texte ne prend que des mots. Ajoutez les images dans Drupal.',
   keys: 'Alt+F10 mène aux outils. Ctrl+B met en gras, Ctrl+I en italique, Ctrl+K pose un lien, Ctrl+Maj+8 et 9 font des listes, Ctrl+Maj+2, 3 et 4 des titres, Ctrl+Maj+0 un paragraphe.',
   broken:
     'Ce texte est montré sous forme de source : une balise n’y est pas fermée ou n’est pas à sa place, et l’éditeur le modifierait.',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Slice } from 'prosemirror-model'
 import fc from '../../../test/fixtures/property.ts'
-import { isAddress, linesOf, openText, pastedOf, schema, write } from '../page/formatted.ts'
+import { hasPicture, isAddress, linesOf, openText, pastedOf, schema, write } from '../page/formatted.ts'
 import { decode, essence, NotKept, tokensOf, type Reason } from '../page/markup.ts'
 
 /** A text as the editor writes it that has opened it. */
@@ -179,6 +179,10 @@ t.test('whatever is opened stays as it is, and what is written is opened again',
   fc.assert(fc.property(words, (source) => again(`<p>x</p>\n${source}`) === `<p>x</p>\n${source}`))
 })
 
+/** A paragraph that Word means for an item of a list, as it puts it into the clipboard. */
+const wordItem = (level: number, marker: string, text: string, list = 0) =>
+  `<p class=MsoListParagraphCxSpMiddle style='margin-left:36pt;mso-list:l${list} level${level} lfo1'><![if !supportLists]><span style='font-family:Symbol'><span style='mso-list:Ignore'>${marker}<span style='font:7.0pt "Times New Roman"'>&nbsp;&nbsp;&nbsp; </span></span></span><![endif]>${text}<o:p></o:p></p>`
+
 t.test('what is pasted is cleaned', async (t) => {
   /** What is left of it, as HTML. */
   const pasted = (html: string) => {
@@ -209,6 +213,18 @@ t.test('what is pasted is cleaned', async (t) => {
     ['a < b &unknown; &amp; <p', '<p>a &lt; b &amp;unknown; &amp; &lt;p</p>'],
     ['<em><em>a</em></em></strong>', '<p><em>a</em></p>'],
     ['<b>bold</b>', '<p><b>bold</b></p>'],
+    [
+      `${wordItem(1, '·', 'One')}\n${wordItem(1, '·', '<b>Two</b>')}${wordItem(2, 'o', 'Deep')}${wordItem(1, '·', 'Three')}<p class=MsoNormal>After</p>`,
+      '<ul><li>One</li><li><b>Two</b><ul><li>Deep</li></ul></li><li>Three</li></ul><p>After</p>'
+    ],
+    [
+      `<p>Before</p>${wordItem(1, '1.', 'One')}${wordItem(2, 'a)', 'Deep')}${wordItem(2, '·', 'Other')}${wordItem(1, '2.', 'Two', 3)}`,
+      '<p>Before</p><ol><li>One<ol><li>Deep</li></ol><ul><li>Other</li></ul></li></ol><ol><li>Two</li></ol>'
+    ],
+    [wordItem(3, '§', 'Deep'), '<ul><li>Deep</li></ul>'],
+    ['<p style="mso-list:l0 level1 lfo1">Bare</p><p style="mso-list:l0 level0 lfo1">Other</p>', '<ul><li>Bare</li><li>Other</li></ul>'],
+    ['<p style="mso-list:l0 level1 lfo1">Bare<p><span style="mso-list:Ignore">1.', '<ul><li>Bare</li></ul>'],
+    ['<p style="mso-list:l0 level1 lfo1">Last', '<ul><li>Last</li></ul>'],
     ['', '']
   ]
   for (const [html, result] of rows) t.equal(pasted(html), result, html)
@@ -245,6 +261,17 @@ t.test('what is pasted is cleaned', async (t) => {
       (parts) => reasonOf(pasted(parts.join(''))) !== 'broken'
     )
   )
+})
+
+t.test('a picture that is pasted is noticed', async (t) => {
+  for (const html of ['<p>a<IMG src=x></p>', '<picture><source></picture>', '<v:imagedata src="x">']) t.ok(hasPicture(html), html)
+  for (const html of ['', '<p>img</p>', '<image-like>']) t.notOk(hasPicture(html), html)
+})
+
+t.test('a long text with Word’s lists is read in a time that grows as it does', async (t) => {
+  const began = performance.now()
+  pastedOf(`${'<p style="mso-list:l0 level1 lfo1">'.repeat(20_000)}${'<!['.repeat(50_000)}`)
+  t.ok(performance.now() - began < 5000)
 })
 
 t.test('a link goes to an address of the web, a mail, or within the site', async (t) => {
