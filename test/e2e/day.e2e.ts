@@ -54,7 +54,7 @@ t.test('two editors make an edition, fill it, order it at once, ask for a field,
   await inOrder(anna, [9])
   await search(ben).fill('')
   await shows(found(ben).getByText('place 1'))
-  await until(async () => (await found(ben).count()) === 8)
+  await until(async () => (await found(ben).count()) === 20)
 
   const held = await client('carla').locks.acquire({ type: 'node', id: '41', fieldName: 'title' }, { payload: 'x' })
   await anna.getByRole('heading', { level: 1 }).focus()
