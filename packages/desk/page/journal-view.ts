@@ -11,6 +11,8 @@ import {
   type Side
 } from './journal.ts'
 import type { JournalContext, JournalPanel } from './journal-door.ts'
+import { createUndo, type Undo } from './journal-undo.ts'
+import { sinceButton, undoView } from './journal-undo-view.ts'
 import { reasonOf } from './reasons.ts'
 import type { Item } from './settings.ts'
 import { sayHere } from './texts-journal.ts'
@@ -24,17 +26,21 @@ const MANY = 4
 /** The history of an edition, with what it shows. */
 export function createJournalPanel(deps: JournalDeps): JournalPanel {
   const journal = createJournal(deps)
+  const undo = createUndo(deps)
   return {
     load: journal.load,
     refresh: journal.refresh,
-    end: journal.end,
+    end() {
+      journal.end()
+      undo.stop()
+    },
     view: (context, close) => html`
       <button type="button" class="icon-only close" aria-label=${sayHere('close')} title=${sayHere('close')} @click=${close}>${icon('x')}</button>
-      ${journalView(journal, context)}`
+      ${journalView(journal, undo, context)}`
   }
 }
 
-function journalView(journal: Journal, context: JournalContext): View {
+function journalView(journal: Journal, undo: Undo, context: JournalContext): View {
   const { entries, failure, hasOlder, limit } = journal
   if (failure?.status === 404) return html`<p>${sayHere('isOff')}</p>`
   if (failure?.status === 403) return html`<p>${sayHere('notYours')}</p>`
@@ -42,10 +48,11 @@ function journalView(journal: Journal, context: JournalContext): View {
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${journal.load}>${say('tryAgain')}</button>`) : nothing}
     ${entries === undefined ? (failure ? nothing : html`<p class="quiet">${say('lookingAtHistory')}</p>`) : entries.length === 0 ? html`<p class="quiet">${sayHere('nothingKept')}</p>` : nothing}
     ${whoView(journal, context)}
+    ${undoView(undo, context)}
     <ol class="entries">${repeat(
       journal.shown,
       ({ id }) => id,
-      (entry) => entryView(journal, context, entry)
+      (entry) => entryView(journal, undo, context, entry)
     )}</ol>
     ${entries !== undefined && hasOlder ? html`<button type="button" @click=${older}>${sayHere('older')}</button>` : nothing}
     ${entries !== undefined && limit !== undefined ? html`<p class="quiet">${sayHere('endsHere', { count: limit })}</p>` : nothing}`
@@ -74,7 +81,12 @@ function headingOf(id: string): HTMLElement | null {
   return document.querySelector(`[data-entry="${CSS.escape(id)}"] h3`)
 }
 
-function entryView(journal: Journal, context: JournalContext, entry: JournalEntry): TemplateResult {
+function entryView(
+  journal: Journal,
+  undo: Undo,
+  context: JournalContext,
+  entry: JournalEntry
+): TemplateResult {
   const { id, kind, fields, outcome, moreFields } = entry
   const hasValues = !isNote(kind) && kind !== 'outside'
   const names = hasValues ? Object.keys(fields) : []
@@ -91,6 +103,7 @@ function entryView(journal: Journal, context: JournalContext, entry: JournalEntr
     ${names.length > MANY ? html`<button type="button" class="small plain" aria-expanded=${journal.isOpened(entry) ? 'true' : 'false'} @click=${() => journal.turn(entry)}>${sayHere('fields', { count: names.length })}<span class="spoken">${say('inParentheses', { text: timeOf(entry.at) })}</span></button>` : nothing}
     ${names.length > 0 && (names.length <= MANY || journal.isOpened(entry)) ? list() : nothing}
     ${moreFields === undefined ? nothing : html`<p class="quiet">${sayHere('moreFields', { count: moreFields })}</p>`}
+    ${sinceButton(journal, undo, entry)}
   </li>`
 }
 

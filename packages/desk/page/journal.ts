@@ -37,7 +37,7 @@ const IN_WORDS = ['line', 'lines', 'text', 'link']
 export type Side = 'before' | 'after'
 
 export interface JournalDeps {
-  editions: Pick<Client['editions'], 'journal' | 'restore' | 'read'>
+  editions: Pick<Client['editions'], 'journal' | 'restore' | 'read' | 'arrange'>
   /** What articles are called. */
   labels: Pick<TitlesDeps, 'lists' | 'knows' | 'learn'>
   id: string

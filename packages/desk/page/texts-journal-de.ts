@@ -67,5 +67,24 @@ export const de: LinesOf<typeof en> = {
   isBack: '{label} ist zurückgeholt.',
   isNotBack: '{label} ist nicht zurückgeholt: {reason}',
   changedMeanwhile:
-    '{label} ist nicht zurückgeholt: Inzwischen hat jemand anderes gespeichert. Sehen Sie noch einmal nach.'
+    '{label} ist nicht zurückgeholt: Inzwischen hat jemand anderes gespeichert. Sehen Sie noch einmal nach.',
+
+  // Putting back what an agent did
+  putBackSince: 'Zurücknehmen, was er von hier an getan hat',
+  askSince: 'Zurücknehmen, was {name} seit {time} getan hat?',
+  sinceFields: { one: '{count} Änderung.', other: '{count} Änderungen.' },
+  sinceHow:
+    'Die neueste zuerst. Was jemand anderes seither geändert hat oder gerade bearbeitet, bleibt, wie es ist.',
+  sinceCut: 'Ältere Änderungen bleiben für ein anderes Mal.',
+  putSince: 'Zurücknehmen',
+  stopSince: 'Anhalten',
+  closeSince: 'Schließen',
+  sincePutBack: '{count} von {all} zurückgenommen.',
+  sinceInPart: 'zum Teil zurückgenommen: Den Rest hat seither jemand geändert.',
+  sinceAlready: 'ist schon wie vorher.',
+  sinceChanged: 'wurde seither geändert.',
+  sinceChangedBy: '{name} hat es seither geändert.',
+  sinceHeld: '{name} bearbeitet es gerade.',
+  sinceNotHere: 'lässt sich vom Verlauf aus nicht zurücknehmen.',
+  sinceNotKept: 'was vorher dastand, ist nicht aufgehoben.'
 }

@@ -61,5 +61,23 @@ export const en = {
   putNow: 'Put it back',
   isBack: '{label} is put back.',
   isNotBack: '{label} is not put back: {reason}',
-  changedMeanwhile: '{label} is not put back: a colleague has saved meanwhile. Look at it again.'
+  changedMeanwhile: '{label} is not put back: a colleague has saved meanwhile. Look at it again.',
+
+  // Putting back what an agent did
+  putBackSince: 'Put back what it did from here on',
+  askSince: 'Put back what {name} did since {time}?',
+  sinceFields: { one: '{count} change.', other: '{count} changes.' },
+  sinceHow: 'The newest first. What somebody else has changed since, or holds, stays as it is.',
+  sinceCut: 'Older changes are left for another time.',
+  putSince: 'Put them back',
+  stopSince: 'Stop',
+  closeSince: 'Close',
+  sincePutBack: '{count} of {all} put back.',
+  sinceInPart: 'put back in part: somebody has changed the rest since.',
+  sinceAlready: 'it is as it was before already.',
+  sinceChanged: 'it was changed since.',
+  sinceChangedBy: '{name} has changed it since.',
+  sinceHeld: '{name} is editing it.',
+  sinceNotHere: 'the history cannot put it back.',
+  sinceNotKept: 'what stood before is not kept.'
 } as const

@@ -67,5 +67,24 @@ export const fr: LinesOf<typeof en> = {
   isBack: '{label} est remis.',
   isNotBack: '{label} n’est pas remis : {reason}',
   changedMeanwhile:
-    '{label} n’est pas remis : un collègue a enregistré entre-temps. Regardez à nouveau.'
+    '{label} n’est pas remis : un collègue a enregistré entre-temps. Regardez à nouveau.',
+
+  // Putting back what an agent did
+  putBackSince: 'Annuler ce qu’il a fait à partir d’ici',
+  askSince: 'Annuler ce que {name} a fait depuis {time} ?',
+  sinceFields: { one: '{count} modification.', other: '{count} modifications.' },
+  sinceHow:
+    'La plus récente d’abord. Ce que quelqu’un d’autre a modifié depuis, ou modifie en ce moment, reste tel quel.',
+  sinceCut: 'Les modifications plus anciennes restent pour une autre fois.',
+  putSince: 'Les annuler',
+  stopSince: 'Arrêter',
+  closeSince: 'Fermer',
+  sincePutBack: '{count} sur {all} annulées.',
+  sinceInPart: 'annulé en partie : quelqu’un a modifié le reste depuis.',
+  sinceAlready: 'est déjà comme avant.',
+  sinceChanged: 'a été modifié depuis.',
+  sinceChangedBy: '{name} l’a modifié depuis.',
+  sinceHeld: '{name} est en train de le modifier.',
+  sinceNotHere: 'l’historique ne peut pas l’annuler.',
+  sinceNotKept: 'ce qu’il y avait avant n’est pas conservé.'
 }

@@ -55,6 +55,9 @@ function open(edition: Edition = { title: values('Now') }) {
         if (refusal instanceof Error) throw refusal
         return { edition: { title: [{ value: 'Before' }] }, etag: '2' }
       },
+      async arrange() {
+        throw new Error('not asked for')
+      },
       async read(uuid, { list } = {}) {
         reads.push(`${list} ${uuid}`)
         const title = titles[uuid]
