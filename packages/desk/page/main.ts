@@ -108,6 +108,8 @@ function refresh(): void {
     const places = placesOf(element)
     render(page(), root)
     keepFocus(element, places)
+    // After the edition: its own script and data come first.
+    if (session?.edition && !finderPart.isMissing) finderPart.open()
     scroll.settle()
     document.title = `${titleNow()} · Quoin desk`
   })
@@ -339,7 +341,6 @@ async function open(isFirst = false, isBack = false): Promise<void> {
       place.from
     )
   } else if (place.view === 'edition') {
-    finderPart.open()
     session ??=
       background.take(place.id) ??
       createSession(
