@@ -166,6 +166,8 @@ function kindOf(
   // What has no main value (an address) cannot be edited as one text.
   if (items.length > 0 && !('value' in item)) return 'fixed'
   if ('processed' in item) return 'text'
+  // Whatever stands there now, the next title may be another: no date, and in one line.
+  if (name === keys.label || name === fields.key) return 'line'
   if (timestampFields.includes(name)) return 'moment'
   // A text of several lines cannot be told from several texts.
   if (items.length > 1) {

@@ -73,6 +73,20 @@ t.test('the kind of a field is read off its value, or off that of another editio
   t.equal(labelOf('field_more', { ...model, fields: { ...model.fields, articles: ['field_articles', 'field_more'] } }), 'More')
 })
 
+t.test('a label and a key are lines, whatever stands there', async (t) => {
+  for (const value of ['2026-11-19', '2026-11-19T05:00:00+01:00', 'x'.repeat(200), 'a\nb', 2026, true]) {
+    t.strictSame(
+      shapesOf({ field_note: [{ value: 'n' }], field_key: [{ value }], title: [{ value }] }, model).map(({ name, kind }) => [name, kind]),
+      [
+        ['title', 'line'],
+        ['field_key', 'line'],
+        ['field_note', 'line']
+      ],
+      JSON.stringify(value)
+    )
+  }
+})
+
 t.test("labels, help texts and required marks are Drupal's where the content model has them", async (t) => {
   const told = contentModel({
     fieldConfig: {
