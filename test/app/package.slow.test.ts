@@ -213,7 +213,10 @@ t.test('npx quoin names its own commands, not those of a clone', (t) => {
     writeFileSync(join(project, name), text)
     t.teardown(() => rmSync(join(project, name)))
   }
-  t.match(quoin('model'), { status: 1, stdout: 'content-model.json is there already: see whether it is right with npx --no quoin doctor, or' })
+  t.match(quoin('model'), {
+    status: 1,
+    stdout: 'content-model.json is there already: see whether it is right with npx --no quoin doctor, or'
+  })
   t.end()
 })
 
