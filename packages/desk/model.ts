@@ -25,6 +25,7 @@ export {
   type Looks,
   type SearchResult
 } from './page/finder.ts'
+export { createForbidden, type Forbidden } from './page/forbidden.ts'
 export { createHistory, type Step, type Turn } from './page/history.ts'
 export type { LoadJournal } from './page/journal-door.ts'
 export { createLabels, type Labels } from './page/labels.ts'

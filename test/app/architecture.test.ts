@@ -18,7 +18,7 @@ const MAY_NAME_DRUPALS =
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
 const FLOORS = [
-  /^(?:packages\/(?:(?:desk\/page|drupal-stand-in|setup|mcp\/stdio)\/|mcp\/stdio\.ts$)|dev\/|cli\.ts$)/,
+  /^(?:packages\/(?:(?:desk\/(?:page|elements)|drupal-stand-in|setup|mcp\/stdio)\/|mcp\/stdio\.ts$)|dev\/|cli\.ts$)/,
   /^server\.ts$/,
   /^app\.ts$/,
   /^(?:plugins|routes|packages\/(?:desk|mcp)\/server)\//,
@@ -52,8 +52,8 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [
-    /^packages\/desk\/page\//,
-    /^(?!packages\/(?:desk\/page|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
+    /^packages\/desk\/(?:page|elements)\//,
+    /^(?!packages\/(?:desk\/(?:page|elements)|client\/src)\/|lit-html(?:\/|$)|diff$|prosemirror-[a-z-]+$)/,
     'the desk is a client like any other'
   ],
   [

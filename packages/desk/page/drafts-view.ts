@@ -18,8 +18,14 @@ export interface KeptDrafts {
 
 /** The kept drafts of an edition, each with what differs from the present text. */
 export function draftsView(session: Session): TemplateResult {
+  return keptDraftsOf(session, session.drafts)
+}
+
+/** Some of the kept drafts of an edition. */
+export function keptDraftsOf(session: Session, drafts: EditorDraft[]): TemplateResult {
+  const { labelOf, restore, discard } = session
   return keptDraftsView(
-    session,
+    { drafts, labelOf, restore, discard },
     (draft) => {
       if (draft.operations) return say('movesNotSaved')
       const isOrder = session.fieldOf(draft.fieldName)?.shape.kind === 'order'

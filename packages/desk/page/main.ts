@@ -20,6 +20,7 @@ import { listView } from './list-view.ts'
 import type { MakerPanel } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { outlive } from './petitions.ts'
+import { createAnnouncer } from './announcer.ts'
 import { createBackground } from './background.ts'
 import { createDisk } from './disk.ts'
 import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
@@ -67,6 +68,7 @@ const notifier = createNotifier({
   },
   onChange: refresh
 })
+const announce = createAnnouncer(document.getElementById('said')!)
 const press = createPress(() => {
   if (isStale) refresh()
 })
@@ -119,27 +121,6 @@ function titleNow(): string {
   if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
   if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
   return say(maker || isMissing ? 'newEdition' : 'editions')
-}
-
-/**
- * How soon after another a text is said along with it, in milliseconds. By itself it would cut the
- * other off.
- */
-const ALONG_MS = 100
-let announcedAt = -Infinity
-
-/** Says something to those who do not see the page. The same text twice is said twice. */
-function announce(text: string): void {
-  const said = document.getElementById('said')!
-  const before = said.textContent
-  const now = performance.now()
-  const isAlong = now - announcedAt < ALONG_MS
-  announcedAt = now
-  said.textContent = isAlong
-    ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}`
-    : before === text
-      ? `${text}\u00a0`
-      : text
 }
 
 function page(): TemplateResult {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { basename, extname, join } from 'node:path'
-import { build, type OutputFile, type Plugin } from 'esbuild'
-import { hashOf, LANGUAGES, type BuiltPage, type Language } from './built-page.ts'
-
-const PAGE = join(import.meta.dirname, '../page')
+import { basename, join } from 'node:path'
+import { build, type OutputFile } from 'esbuild'
+import { buildElements } from './build-elements.ts'
+import { hashOf, LANGUAGES, nameWith, type BuiltPage, type Language } from './built-page.ts'
+import { options, PAGE, textsOf } from './bundling.ts'
 
 /**
  * Where the files are, as seen from the page: all addresses are relative, so that it works wherever
@@ -42,7 +42,10 @@ interface LanguageScripts {
  * page.
  */
 export async function buildPage(): Promise<BuiltPage> {
-  const { styles, worker, early, scripts } = await bundle()
+  const [{ styles, worker, early, scripts }, elements] = await Promise.all([
+    bundle(),
+    buildElements()
+  ])
   const icon = readFileSync(join(PAGE, 'icon.svg'), 'utf8')
   const iconName = nameWith(hashOf(icon), 'icon.svg')
   const styleName = nameWith(hashOf(styles), 'desk.css')
@@ -56,24 +59,13 @@ export async function buildPage(): Promise<BuiltPage> {
     inlineHash: `'sha256-${createHash('sha256').update(early).digest('base64')}'`,
     files: Object.assign(
       { [iconName]: icon, [styleName]: styles, [worker.name]: worker.text },
+      elements.files,
       ...languages.map(({ files }) => files)
     ),
+    elements: elements.script,
     icon: iconName
   }
 }
-
-const options = {
-  outdir: PAGE,
-  absWorkingDir: PAGE,
-  write: false,
-  metafile: true,
-  bundle: true,
-  minify: true,
-  charset: 'utf8',
-  target: 'es2022',
-  tsconfigRaw: '{}',
-  logLevel: 'silent'
-} as const
 
 async function bundle(): Promise<Bundles> {
   const worker = await bundleWorker()
@@ -116,22 +108,6 @@ async function bundleScripts(language: Language, workerName: string): Promise<La
   return { language, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }
 }
 
-/** The modules with the texts of one language, which is the first group: `texts-de.ts`. */
-const TEXTS = /[\\/]texts(?:-\w+)?-(en|de|fr)\.ts$/
-
-/** Leaves out the texts of the other languages. */
-function textsOf(language: Language): Plugin {
-  return {
-    name: 'one language',
-    setup({ onLoad }) {
-      onLoad({ filter: TEXTS }, ({ path }) => {
-        const [, other] = TEXTS.exec(path)!
-        return other === language ? undefined : { contents: `export const ${other} = undefined` }
-      })
-    }
-  }
-}
-
 /** Gives the scripts of a language their names, also where they import each other. */
 function linkScripts(
   outputFiles: OutputFile[],
@@ -164,10 +140,4 @@ function htmlOf(
     .replace('<script></script>', () => `<script>${early}</script>`)
     .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
     .replace('lang="en"', `lang="${language}"`)
-}
-
-/** `desk-4fTx0bQ9.js` of `desk.js` */
-function nameWith(hash: string, name: string): string {
-  const extension = extname(name)
-  return `${basename(name, extension)}-${hash.slice(0, 12)}${extension}`
 }

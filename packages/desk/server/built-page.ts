@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { basename, extname } from 'node:path'
 
 /** The languages of the desk. The first is for users who ask for none of them. */
 export const LANGUAGES = ['en', 'de', 'fr'] as const
@@ -17,6 +18,8 @@ export interface BuiltPage {
    * another name.
    */
   files: Record<string, string>
+  /** The script of the elements that other pages embed. */
+  elements: string
   /** The name of the icon in it. */
   icon: string
 }
@@ -27,4 +30,10 @@ export function hashOf(content: string): string {
     .digest('base64url')
     .replaceAll(/[-_]/g, '')
     .slice(0, 22)
+}
+
+/** `desk-4fTx0bQ9.js` of `desk.js` */
+export function nameWith(hash: string, name: string): string {
+  const extension = extname(name)
+  return `${basename(name, extension)}-${hash.slice(0, 12)}${extension}`
 }

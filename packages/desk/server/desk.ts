@@ -72,10 +72,23 @@ export default async function desk(fastify: FastifyInstance, { config, ownsPaths
       }
     )
 
+  // Its name stays, so that other pages can name it. What it loads is immutable.
+  fastify.get('/desk/elements.js', { schema, onSend: notModified }, async ({ headers }, reply) => {
+    const { elements, elementsTag } = await readSources()
+    return send(headers, reply, elements).headers({
+      etag: elementsTag,
+      'cache-control': 'no-cache'
+    })
+  })
+
   // Below /api, where it is asked who calls.
   fastify
     .withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({
+      user: identity ? { uid: identity.uid, name: identity.name } : null
+    }))
+    .get('/api/desk/settings', { schema: settingsSchema }, async ({ identity }) => ({
+      ...settings,
       user: identity ? { uid: identity.uid, name: identity.name } : null
     }))
     .get('/api/desk/names', { schema: namesSchema, config: { staleCache: 'list' } }, names)
@@ -115,6 +128,19 @@ const CurrentUser = Type.Object({
 const meSchema = {
   hide: true,
   response: { 200: Type.Object({ user: Type.Union([CurrentUser, Type.Null()]) }) }
+}
+
+/** What an element has to know that another page embeds, in one request. */
+const settingsSchema = {
+  hide: true,
+  response: {
+    200: Type.Object({
+      auth: Type.String(),
+      cms: Type.String(),
+      model: Type.Record(Type.String(), Type.Unknown()),
+      user: Type.Union([CurrentUser, Type.Null()])
+    })
+  }
 }
 
 const Names = Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))

@@ -19,6 +19,9 @@ export interface Sources {
   inlineHash: string
   /** By name. */
   files: ReadonlyMap<string, DeskFile>
+  /** The script of the elements that other pages embed, and its entity tag. */
+  elements: DeskFile
+  elementsTag: string
   /** The name of the icon in it. */
   icon: string
 }
@@ -47,11 +50,15 @@ let sources: Promise<Sources> | undefined
 
 /** Reads the built page, or builds it where there is none. @param path of the built page */
 export async function openSources(path: string): Promise<Sources> {
-  const { pages, files, inlineHash, icon } = existsSync(path) ? readBuilt(path) : await build()
+  const { pages, files, elements, inlineHash, icon } = existsSync(path)
+    ? readBuilt(path)
+    : await build()
   return {
     page: (language, settings) => pageWith(pages[language], settings),
     inlineHash,
     files: new Map(await Promise.all(Object.entries(files).map(compressFile))),
+    elements: (await compressFile(['elements.js', elements]))[1],
+    elementsTag: `"${hashOf(elements)}"`,
     icon
   }
 }

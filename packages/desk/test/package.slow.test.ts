@@ -127,7 +127,7 @@ t.test('a use of the model compiles without a DOM, and each function of it has i
 })
 
 const USE = `import { createClient } from '@quoin/client'
-import { createDraftStorage, createSamples, createSession, useLanguage, useZone, type Disk, type Session, type Settings } from '@quoin/desk/model'
+import { createDraftStorage, createForbidden, createSamples, createSession, useLanguage, useZone, type Disk, type Session, type Settings } from '@quoin/desk/model'
 
 export function open (settings: Settings, disk: Disk, localStorage: Storage, id: string): Session {
   useLanguage(['de'])
@@ -138,6 +138,7 @@ export function open (settings: Settings, disk: Disk, localStorage: Storage, id:
     user: { uid: '7', name: 'Anna' },
     samples: createSamples(async () => ({})),
     storage: createDraftStorage({ disk, window: { localStorage }, uid: '7', onChange () {} }),
+    forbidden: createForbidden({ window: { localStorage }, uid: '7' }),
     labelsOf: async () => ({ data: {}, published: {}, images: {}, sections: {} }),
     looksOf: async () => ({ images: {}, sections: {} }),
     loadJournal: () => Promise.reject(new Error('It has no history')),
