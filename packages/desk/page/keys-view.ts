@@ -1,17 +1,5 @@
-import { html, type TemplateResult } from 'lit-html'
+import { html, render, type TemplateResult } from 'lit-html'
 import { say } from './texts.ts'
-
-/** What the keys of the desk do, by the keys. */
-const KEYS = [
-  ['Ctrl+S', 'keysSave'],
-  ['Alt+↑, Alt+↓', 'keysStep'],
-  ['Alt+Home, Alt+End', 'keysEnds'],
-  ['1 … 9', 'keysPlace'],
-  ['Delete', 'keysRemove'],
-  ['/', 'keysFind'],
-  ['Ctrl+Z, Ctrl+Shift+Z', 'keysUndo'],
-  ['?', 'keysList']
-] as const
 
 const ID = 'keys'
 
@@ -21,11 +9,16 @@ export function keysView(): TemplateResult {
     <button type="button" class="small plain" @click=${showKeys}>${say('keys')}</button>
     <dialog id=${ID} aria-labelledby="keys-title">
       <h2 id="keys-title">${say('keys')}</h2>
-      <dl>${KEYS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${say(what)}</dd></div>`)}</dl>
+      <div></div>
       <form method="dialog"><button>${say('close')}</button></form>
     </dialog>`
 }
 
-export function showKeys(): void {
-  ;(document.getElementById(ID) as HTMLDialogElement).showModal()
+/** Shows the list, whose script comes when it is opened first. */
+export async function showKeys(): Promise<void> {
+  const dialog = document.getElementById(ID) as HTMLDialogElement
+  const place = dialog.querySelector('div')!
+  const part = await import('./keys-list-view.ts').catch(() => undefined)
+  render(part ? part.keysList() : say('partNotLoaded'), place)
+  if (!dialog.open) dialog.showModal()
 }

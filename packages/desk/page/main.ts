@@ -203,7 +203,10 @@ function onKeydown(event: KeyboardEvent): void {
   const isInText = target.matches(
     'textarea, select, input:not([type="checkbox"]), [contenteditable="true"]'
   )
-  if (event.key === '?' && !isInText) return showKeys()
+  if (event.key === '?' && !isInText) {
+    showKeys()
+    return
+  }
   if (event.key === '/' && !isInText && session?.edition) {
     event.preventDefault()
     return goToFinder()

@@ -191,18 +191,6 @@ export const de: Texts = {
   whereYouAre: 'Wo Sie sind',
   allEditions: 'Alle Ausgaben',
 
-  // The list of keys
-  keysSave: 'Änderungen speichern',
-  keysStep: 'in der Reihenfolge: Artikel um einen Platz verschieben',
-  keysEnds: 'in der Reihenfolge: Artikel an den Anfang oder ans Ende',
-  keysPlace: 'in der Reihenfolge: Platz des Artikels tippen; Enter verschiebt ihn dorthin',
-  keysRemove: 'in der Reihenfolge: Artikel entfernen',
-  keysFind:
-    'außerhalb eines Textes: Artikel zum Einfügen suchen; die Eingabetaste fügt den ersten ein',
-  keysUndo:
-    'außerhalb eines Textes: Verschieben, Zurücksetzen und Verwerfen rückgängig machen und wiederholen',
-  keysList: 'außerhalb eines Textes: diese Liste',
-
   // Who sits here
   whoAreYou: 'Wer sind Sie?',
   takeSeat:

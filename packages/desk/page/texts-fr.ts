@@ -191,16 +191,6 @@ export const fr: Texts = {
   whereYouAre: 'Où vous êtes',
   allEditions: 'Toutes les éditions',
 
-  // The list of keys
-  keysSave: 'Enregistrer les modifications',
-  keysStep: 'dans le sommaire : déplacer l’article d’une place',
-  keysEnds: 'dans le sommaire : mettre l’article en tête ou en fin',
-  keysPlace: 'dans le sommaire : taper la place de l’article ; Entrée l’y met',
-  keysRemove: 'dans le sommaire : retirer l’article',
-  keysFind: 'hors d’un texte : chercher des articles à ajouter ; Entrée ajoute le premier',
-  keysUndo: 'hors d’un texte : annuler et rétablir déplacements, retours et suppressions',
-  keysList: 'hors d’un texte : cette liste',
-
   // Who sits here
   whoAreYou: 'Qui êtes-vous ?',
   takeSeat: 'Prenez place. Ouvrez deux places côte à côte et voyez qui modifie quoi.',

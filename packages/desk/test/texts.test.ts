@@ -18,6 +18,9 @@ import * as formattedFr from '../page/texts-formatted-fr.ts'
 import * as finderDe from '../page/texts-finder-de.ts'
 import * as finderEn from '../page/texts-finder-en.ts'
 import * as finderFr from '../page/texts-finder-fr.ts'
+import * as keysDe from '../page/texts-keys-de.ts'
+import * as keysEn from '../page/texts-keys-en.ts'
+import * as keysFr from '../page/texts-keys-fr.ts'
 import * as makerDe from '../page/texts-maker-de.ts'
 import * as makerEn from '../page/texts-maker-en.ts'
 import * as makerFr from '../page/texts-maker-fr.ts'
@@ -85,6 +88,10 @@ const parts: Record<string, { lines: Record<'en' | 'de' | 'fr', Record<string, T
   'search for articles': {
     lines: { en: finderEn.en, de: finderDe.de, fr: finderFr.fr },
     sources: ['finder-view.ts']
+  },
+  'list of keys': {
+    lines: { en: keysEn.en, de: keysDe.de, fr: keysFr.fr },
+    sources: ['keys-list-view.ts']
   },
   'form for a new edition': {
     lines: { en: makerEn.en, de: makerDe.de, fr: makerFr.fr },
