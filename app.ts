@@ -25,11 +25,12 @@ import upsertRoutes from './routes/upserts.ts'
 
 export type { AuthConfig } from './config/auth.ts'
 export type { CmsAuth } from './config/cms-auth.ts'
-export { readConfig, SettingsError, type Config } from './config/env.ts'
+export { readConfig, SettingsError, type AgentPermission, type Config } from './config/env.ts'
 export type { EventsConfig } from './config/events.ts'
 export type { ServiceConfig } from './config/service.ts'
 export type { JwtOptions } from './lib/auth/jwt.ts'
 export type { PublicKey } from './lib/auth/public-key.ts'
+export type { BudgetLimits } from './lib/saves/budgets.ts'
 
 export interface AppOptions {
   config: Config

@@ -19,7 +19,7 @@ export function commandFor(
   verb: 'doctor' | 'model' | 'table' | 'types',
   module = import.meta.filename
 ): string {
-  if (!module.endsWith('.ts')) return `npx --no quoin ${verb}`
+  if (!module.endsWith('.ts')) return `npx --no -- quoin ${verb}`
   // In a clone `npm run types` checks the types of the code.
   return `npm run ${verb === 'types' ? 'types:content' : verb}`
 }

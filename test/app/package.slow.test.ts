@@ -61,7 +61,7 @@ function projectWith(t: Test): string {
 /** Runs a verb as a consumer does. */
 function quoin(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   const { PATH, HOME } = process.env
-  const { status, stdout, stderr } = spawnSync('npx', ['--no', 'quoin', ...args], {
+  const { status, stdout, stderr } = spawnSync('npx', ['--no', '--', 'quoin', ...args], {
     cwd: project,
     env: { PATH: `${dirname(process.execPath)}:${PATH}`, HOME },
     encoding: 'utf8'
@@ -215,7 +215,7 @@ t.test('npx quoin names its own commands, not those of a clone', (t) => {
   }
   t.match(quoin('model'), {
     status: 1,
-    stdout: 'content-model.json is there already: see whether it is right with npx --no quoin doctor, or'
+    stdout: 'content-model.json is there already: see whether it is right with npx --no -- quoin doctor, or'
   })
   t.end()
 })

@@ -266,7 +266,7 @@ t.test('a store that cannot be used is one line that says what to do', async (t)
 t.test('what to do is said as a clone runs it, or an installed package', async (t) => {
   t.strictSame(
     [commandFor('table'), commandFor('table', '/project/node_modules/quoin/dist/lib/package-root.js')],
-    ['npm run table', 'npx --no quoin table']
+    ['npm run table', 'npx --no -- quoin table']
   )
   const installed = '/project/node_modules/quoin/dist/lib/package-root.js'
   const { peerDependencies: peers } = manifest

@@ -331,7 +331,7 @@ t.test('what is unknown is told, of many fields the first', async (t) => {
 t.test('in a clone the command has another name than the check of types', (t) => {
   t.strictSame(
     [commandFor('types'), commandFor('types', '/project/node_modules/quoin/dist/lib/package-root.js')],
-    ['npm run types:content', 'npx --no quoin types']
+    ['npm run types:content', 'npx --no -- quoin types']
   )
   t.end()
 })
