@@ -37,7 +37,7 @@ export {
   indexOf,
   insertAt,
   isSameArticle,
-  isUnmoved,
+  unmovedOf,
   moveTo,
   removeAt,
   spotOf,

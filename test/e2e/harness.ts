@@ -20,9 +20,11 @@ const MOVED = `{
     return [element, [x + scrollX, y + scrollY, width, height].map(Math.round).join()]
   }))
   let before
-  addEventListener('pointerdown', () => { before = places() }, true)
-  for (const name of ['pointerup', 'drop']) addEventListener(name, () => {
-    const now = places()
+  let scrolled
+  addEventListener('pointerdown', () => { before = places(); scrolled = scrollY }, true)
+  addEventListener('pointerup', () => {
+    // A drag scrolls the page, and with it what stands still in the window.
+    const now = scrollY === scrolled ? places() : before ?? new Map()
     for (const [element, place] of before ?? []) {
       if (now.get(element) === place) continue
       console.error('moved under a press, from ' + place + ' to ' + now.get(element) + ': ' + element.outerHTML.slice(0, 200))
@@ -193,13 +195,14 @@ export const textsOnDisk = (page: Page): Promise<string[]> =>
 export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> =>
   what.click({ delay: PRESS_MS, ...options })
 
-/** Drags one thing onto another as a hand does. */
-export async function drag(from: Locator, to: Locator, delay = PRESS_MS): Promise<void> {
+/** Drags one thing onto the upper part of another, or its lower part, as a hand does. */
+export async function drag(from: Locator, to: Locator, delay = PRESS_MS, part: 'upper' | 'lower' = 'upper'): Promise<void> {
   const { mouse } = from.page()
   await from.hover()
   await mouse.down()
   await from.page().waitForTimeout(delay)
-  await to.hover()
+  const { x, y, width, height } = (await to.boundingBox())!
+  await mouse.move(x + width / 2, y + height * (part === 'upper' ? 0.2 : 0.8), { steps: 3 })
   await mouse.up()
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Locator, Page } from 'playwright-core'
 import { accessibleAnywhere } from './axe.ts'
-import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, textsOnDisk, until } from './harness.ts'
+import { articleOf, button, drag, fieldOf, hides, newsroom, openEdition, press, shows, textsOnDisk, until } from './harness.ts'
 
 const named = (...ids: number[]) => ids.map(articleOf)
 const mover = (page: Page, id: number, to: 'up' | 'down') => button(page, `Move ${articleOf(id)} ${to}`)
@@ -44,7 +44,7 @@ t.test('the running order', async (t) => {
       t.ok(tops[0]! < tops[1]! && tops[0]! < tops[2]!, `the order stands first at ${width} px: ${tops.join()}`)
       t.ok((await top(button(anna, 'Undo'))) < 900, 'and the way back is in sight')
     }
-    await drag(rows.nth(0), rows.nth(2))
+    await drag(rows.nth(0), rows.nth(2), 120, 'lower')
     await inOrder(anna, 9, 2, 4, 11)
     await isSaved(id, 9, 2, 4, 11)
     await press(button(anna, `Remove ${articleOf(2)}`))
@@ -216,7 +216,8 @@ t.test('the running order', async (t) => {
     await anna.mouse.down()
     await rows.nth(2).hover()
     await insert(13)
-    await rows.nth(3).hover()
+    const { x, y, height } = (await rows.nth(3).boundingBox())!
+    await anna.mouse.move(x + 200, y + height * 0.8)
     await anna.mouse.up()
     await inOrder(anna, 13, 2, 9, 11, 4, 7)
 
@@ -226,6 +227,89 @@ t.test('the running order', async (t) => {
     await anna.mouse.up()
     await inOrder(anna, 15, 13, 2, 11, 9, 4, 7)
     await isSaved(id, 15, 13, 2, 11, 9, 4, 7)
+  })
+
+  t.test('what is dragged lands at the line, by mouse, pen and finger, and nowhere else', async (t) => {
+    const ids = [4, 2, 9, 11, 7, 13, 15, 16, 17, 18, 19, 21]
+    const id = await edition('Order dragged', ids)
+    const anna = await seat(t, 'anna', { viewport: { width: 390, height: 700 }, hasTouch: true })
+    await openEdition(anna, id, 'Order dragged')
+    await shows(mover(anna, 9, 'up'))
+    const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+    const cdp = await anna.context().newCDPSession(anna)
+    const pressed = { id: 1, radiusX: 1, radiusY: 1, force: 1 }
+    const ways = {
+      mouse: (type: string, x: number, y: number) =>
+        cdp.send('Input.dispatchMouseEvent', { type: `mouse${type}` as 'mouseMoved', x, y, button: 'left', buttons: 1, clickCount: 1 }),
+      pen: (type: string, x: number, y: number) =>
+        cdp.send('Input.dispatchMouseEvent', {
+          type: `mouse${type}` as 'mouseMoved',
+          x,
+          y,
+          button: 'left',
+          buttons: 1,
+          clickCount: 1,
+          pointerType: 'pen'
+        }),
+      finger: (type: string, x: number, y: number) =>
+        cdp.send('Input.dispatchTouchEvent', {
+          type: { Pressed: 'touchStart', Moved: 'touchMove', Released: 'touchEnd' }[type] as 'touchStart',
+          touchPoints: type === 'Released' ? [] : [{ ...pressed, x, y }]
+        })
+    }
+    const lines = () =>
+      anna.evaluate(
+        `[...document.querySelectorAll('.order li')].flatMap((row, index) => row.dataset.gap ? [row.dataset.gap + ' ' + index] : [])`
+      )
+    /** Presses a row by its grip, goes by steps to a height, and says where the line is. */
+    async function grab(way: keyof typeof ways, from: number, y: number): Promise<{ line: unknown; release: () => Promise<unknown> }> {
+      const grip = (await rows.nth(from).locator('.grip').boundingBox())!
+      const [x, start] = [grip.x + grip.width / 2, grip.y + grip.height / 2]
+      await ways[way]('Pressed', x, start)
+      await anna.waitForTimeout(150)
+      for (const part of [0.2, 0.6, 1]) await ways[way]('Moved', x, start + (y - start) * part)
+      await anna.waitForTimeout(50)
+      return { line: await lines(), release: () => ways[way]('Released', x, y) }
+    }
+    const heightAt = async (row: number, part: number) => {
+      const { y, height } = (await rows.nth(row).boundingBox())!
+      return y + height * part
+    }
+    const now = ['4', '2', '9', '11']
+    for (const way of ['mouse', 'pen', 'finger'] as const) {
+      await anna.evaluate('scrollTo(0, document.querySelector(".order").offsetTop - 120)')
+      const { line, release } = await grab(way, 0, await heightAt(2, 0.2))
+      t.strictSame(line, ['before 2'], `${way}: the line lies above the third row`)
+      await release()
+      now.splice(0, 2, now[1]!, now[0]!)
+      await inOrder(anna, ...now.map(Number), ...ids.slice(4))
+    }
+    const still = [...now.map(Number), ...ids.slice(4)]
+    const beside = await grab('mouse', 1, await heightAt(0, 0.8))
+    t.strictSame(beside.line, [], 'there is no line where it is')
+    await beside.release()
+    const given = await grab('finger', 0, await heightAt(2, 0.8))
+    t.strictSame(given.line, ['before 3'])
+    await anna.keyboard.press('Escape')
+    t.strictSame(await lines(), [], 'Escape ends it')
+    await given.release()
+    await anna.waitForTimeout(200)
+    await inOrder(anna, ...still)
+
+    const before = Number(await anna.evaluate('scrollY'))
+    const edge = await grab('mouse', 0, await anna.evaluate('document.querySelector(".savebar").getBoundingClientRect().top - 4'))
+    await until(async () => Number(await anna.evaluate('scrollY')) > before + 150)
+    await edge.release()
+    await until(async () => (await shown(anna)).indexOf(articleOf(still[0]!)) > 2)
+    await anna.keyboard.press('Control+z')
+    await inOrder(anna, ...still)
+
+    await anna.setViewportSize({ width: 1280, height: 900 })
+    await drag(rows.nth(0), fieldOf(anna, 'Title'))
+    await anna.waitForTimeout(200)
+    t.equal(await fieldOf(anna, 'Title').inputValue(), 'Order dragged', 'a field takes no headline')
+    t.strictSame(await locks.list({ type: 'publisher_container', id }), [], 'and is not locked')
+    await inOrder(anna, ...still)
   })
 
   t.test('what was moved while the service was away is sent once it answers', async (t) => {

@@ -22,7 +22,7 @@ t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) 
 
       await press(button(anna, `Move ${articleOf(9)} down`), { delay })
       await inOrder(anna, [4, 2, 11, 9])
-      await drag(rows(anna).nth(0), rows(anna).nth(2), delay)
+      await drag(rows(anna).nth(0), rows(anna).nth(2), delay, 'lower')
       await inOrder(anna, [2, 11, 4, 9])
       const featured = anna.getByRole('switch', { name: /^Featured/ })
       const before = await featured.isChecked()

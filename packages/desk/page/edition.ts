@@ -15,21 +15,21 @@ import { createFinder, type Looks, type SearchResult } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Displacement, type Field } from './field.ts'
 import type { Forbidden } from './forbidden.ts'
-import { createHistory, together, type Step, type Turn } from './history.ts'
+import { createHistory, type Step, type Turn } from './history.ts'
 import { createJournalDoor, type LoadJournal } from './journal-door.ts'
 import type { DraftStorage, EditorDraft } from './draft-storage.ts'
 import { createDrafts } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
 import { addedTo, applied, isSameArticle, isSameState } from './operations.ts'
-import { createOrder, type Order, type OrderDeps } from './order.ts'
+import { createOrder, type NewArticle, type Order, type OrderDeps } from './order.ts'
 import { createPresence } from './presence.ts'
 import { createProposalsDoor, type LoadProposals } from './proposals-door.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf, textOf } from './refusal.ts'
 import { createRestoration } from './restoration.ts'
 import type { Samples } from './samples.ts'
-import { entityOf, lockIdOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { entityOf, lockIdOf, valueOf, type Edition, type Settings } from './settings.ts'
 import { reasonOf, wordsOfFinding } from './reasons.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
@@ -183,6 +183,13 @@ export function createSession(
     return { edition: edition!, etag }
   }
 
+  /** Tells that a part of the page could not be loaded. */
+  function tellMissing(): void {
+    notice = { tone: 'bad', text: say('partNotLoaded') }
+    announce(notice.text)
+    onChange()
+  }
+
   /** Takes in an edition that something other than the fields has saved, and tells it. */
   function takeSaved(fresh: Edition, tag: string | undefined, words: string): void {
     edition = fresh
@@ -246,11 +253,7 @@ export function createSession(
     drafts,
     restoration,
     load: loadProposals,
-    onMissing() {
-      notice = { tone: 'bad', text: say('partNotLoaded') }
-      announce(notice.text)
-      onChange()
-    },
+    onMissing: tellMissing,
     onChange,
     announce
   })
@@ -711,47 +714,39 @@ export function createSession(
 
   /** What can be done to a running order, each a step that can be taken back. */
   function acts(order: Order) {
-    const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
+    /** One article by its title, several by their number. */
+    const titleAt = (tokens: string[]) =>
+      tokens.length === 1
+        ? labels.titleOf(tokensOf(order.items).get(tokens[0]!))
+        : say('articleCount', { count: tokens.length })
+    /** Inserts articles one behind the other; those that are in the order stay where they are. */
+    function insert(articles: NewArticle[], index: number): void {
+      for (const { item, title, ...looks } of articles) labels.learn(item, title, looks)
+      const fresh = articles.filter(
+        ({ item }) => !order.items.some((one) => isSameArticle(one, item))
+      )
+      const [place, count] = [Math.max(0, Math.min(index, order.items.length)) + 1, fresh.length]
+      const words =
+        count > 1
+          ? say('addedSeveral', { count, place })
+          : say('addedAt', { title: fresh[0]?.title ?? '', place, length: order.items.length + 1 })
+      if (articles.length > 1) finder.unselect()
+      const items = fresh.map(({ item }) => item)
+      addStep(order.insert(items, index, words))
+    }
     return {
-      move: (token: string, to: number) =>
-        addStep(
-          order.move(
-            token,
-            to,
-            say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length })
-          )
-        ),
-      remove: (token: string) =>
-        addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
+      move(tokens: string[], to: number): void {
+        const { length } = order.items
+        const place = Math.max(0, Math.min(to, length - tokens.length)) + 1
+        addStep(order.move(tokens, to, say('movedTo', { title: titleAt(tokens), place, length })))
+      },
+      remove: (tokens: string[]) =>
+        addStep(order.remove(tokens, say('removed', { title: titleAt(tokens) }))),
+      insert,
       /** Inserts search results at the place that the search names. */
       add: (...results: SearchResult[]) =>
-        insertAll(order, results, (finder.place ?? order.items.length + 1) - 1),
-      /** Inserts an article that was dragged here, with all that are selected with it. */
-      insert(article: Item, title: string, index: number): void {
-        const dragged = finder.results?.find(({ item }) => item === article)
-        insertAll(order, dragged ? finder.taken(dragged) : [{ item: article, title }], index)
-      }
+        insert(results, (finder.place ?? order.items.length + 1) - 1)
     }
-  }
-
-  /** Inserts articles one after the other, as one step. */
-  function insertAll(
-    order: Order,
-    articles: Array<Pick<SearchResult, 'item' | 'title'> & Partial<SearchResult>>,
-    to: number
-  ): void {
-    const place = Math.max(0, Math.min(order.items.length, to)) + 1
-    const length = order.items.length + 1
-    const steps = articles.flatMap(({ item, title, ...look }, index) => {
-      labels.learn(item, title, look)
-      return order.insert(item, place - 1 + index, say('addedAt', { title, place, length })) ?? []
-    })
-    if (articles.length > 1) finder.unselect()
-    addStep(
-      steps.length < 2
-        ? steps[0]
-        : together(steps, say('addedSeveral', { count: steps.length, place }))
-    )
   }
 
   /**
@@ -874,6 +869,7 @@ export function createSession(
     closing,
     journal,
     acts,
+    tellMissing,
     revert,
     undo,
     redo,

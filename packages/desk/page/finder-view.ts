@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { editionAddress } from './address.ts'
-import { endDrag, startDrag } from './drag.ts'
+import { startDrag } from './drag.ts'
 import { uuidOf, type Filters, type Finder, type SearchResult } from './finder.ts'
 import { isSameArticle } from './operations.ts'
 import type { Order } from './order.ts'
@@ -140,7 +140,12 @@ function resultRow(
   const place = placeIn(order, item)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
   const isSelected = finder.isSelected(result)
-  return html`<li class=${isSelected ? 'is-selected' : ''} draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
+  const classes = [isSelected && 'is-selected', place === undefined && 'is-movable']
+  return html`<li class=${classes.filter(Boolean).join(' ')} @dragstart=${(event: Event) => event.preventDefault()} @pointerdown=${(
+    event: PointerEvent
+  ) => {
+    if (place === undefined) startDrag(event, { articles: finder.taken(result) }, title)
+  }}>
     ${place === undefined ? html`<input type="checkbox" aria-label=${sayHere('select', { title })} .checked=${live(isSelected)} @click=${(event: MouseEvent) => finder.select(result, (event.target as HTMLInputElement).checked, event.shiftKey)}>` : nothing}
     ${hasImages || image !== undefined ? picture(image) : nothing}
     <div class="what"><b dir="auto">${title}</b>${hasSections ? html`<small class="section" dir="auto">${section}</small>` : nothing}

@@ -26,15 +26,6 @@ interface Change {
 /** A field that the reader is in, and its text. */
 type Inside = Pick<Field, 'shape' | 'text'>
 
-/** Several steps as one. It is taken back as far as any of them can be. */
-export function together(steps: Step[], words: string): Step {
-  return {
-    words,
-    back: () => steps.toReversed().filter((step) => step.back()).length > 0,
-    forth: () => steps.filter((step) => step.forth()).length > 0
-  }
-}
-
 /** A step that was taken back or done again; without `isDone` it was left alone. */
 export interface Turn {
   words: string

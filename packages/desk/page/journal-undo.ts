@@ -8,10 +8,10 @@ import {
   indexOf,
   insertAt,
   isSameArticle,
-  isUnmoved,
   moveTo,
   removeAt,
-  spotOf
+  spotOf,
+  unmovedOf
 } from './operations.ts'
 import { reasonOf } from './reasons.ts'
 import type { Item } from './settings.ts'
@@ -286,7 +286,7 @@ export function inverseOperations(
   for (const { what, token } of orderDifference([...then.keys()], [...now.keys()])) {
     const article = (now.get(token) ?? then.get(token))!
     const index = items.findIndex((item) => isSameArticle(item, article))
-    const isLeft = index >= 0 && isUnmoved(article, after, present)
+    const isLeft = index >= 0 && unmovedOf([article], after, present).length > 0
     const spot = spotOf(before, [...then.keys()].indexOf(token))
     const operation =
       what === 'gone'

@@ -23,6 +23,7 @@ import { outlive } from './petitions.ts'
 import { createAnnouncer } from './announcer.ts'
 import { createBackground } from './background.ts'
 import { createDisk } from './disk.ts'
+import { PART_MISSING } from './drag.ts'
 import { createDraftStorage, type DraftStorage } from './draft-storage.ts'
 import { isAtRisk } from './drafts.ts'
 import { createForbidden, type Forbidden } from './forbidden.ts'
@@ -422,6 +423,7 @@ if (here.user) {
   for (const act of ['wheel', 'touchmove', 'pointerdown', 'keydown']) {
     addEventListener(act, scroll.stay, { passive: true })
   }
+  addEventListener(PART_MISSING, () => session?.tellMissing())
   addEventListener('visibilitychange', () => {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)

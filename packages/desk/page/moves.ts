@@ -56,13 +56,13 @@ export function replay(order: Order, operations: OrderOperation[], words: string
     const step =
       op === 'insert'
         ? order.insert(
-            { ...article },
+            [{ ...article }],
             after.findIndex((item) => isSameArticle(item, article)),
             words
           )
         : op === 'remove'
-          ? order.remove(token, words)
-          : order.move(token, after.indexOf(before[index]!), words)
+          ? order.remove([token], words)
+          : order.move([token], after.indexOf(before[index]!), words)
     return step ? [step] : []
   })
 }

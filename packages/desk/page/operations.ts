@@ -8,6 +8,13 @@ export interface Spot {
   index: number
 }
 
+/** Between which rows of an order a gap lies, by their tokens, and at which index. */
+export interface Gap {
+  after: string | undefined
+  before: string | undefined
+  index: number
+}
+
 /** How an operation names an article. */
 export function refOf({ target_id: id, target_uuid: uuid, target_type: type }: Item): ArticleRef {
   return Object.fromEntries(
@@ -89,21 +96,98 @@ export function indexOf(items: Item[], { previous, next, index }: Spot): number 
   return after >= 0 ? after : Math.min(index, items.length)
 }
 
+/** Where a gap between rows is now among the tokens of an order, without what is moved there. */
+export function indexOfGap(others: string[], { after, before, index }: Gap): number {
+  const [above, below] = [after, before].map((token) => others.indexOf(token ?? ''))
+  if (above! >= 0) return above! + 1
+  return below! >= 0 ? below! : Math.min(index, others.length)
+}
+
+/** One operation after another on what the former has left; those with nothing to do are left out. */
+function inTurn<What>(
+  items: Item[],
+  all: What[],
+  make: (order: Item[], what: What, nth: number) => OrderOperation | undefined
+): OrderOperation[] {
+  let order = items
+  return all.flatMap((what, nth) => {
+    const operation = make(order, what, nth)
+    if (operation) order = apply(order, operation)
+    return operation ?? []
+  })
+}
+
+/** Moves what stands at some indexes, one behind the other, to an index among the others. */
+export function moveAll(items: Item[], indexes: number[], to: number): OrderOperation[] {
+  const moved = indexes.map((index) => items[index]!)
+  const others = items.filter((item) => !moved.includes(item))
+  return inTurn(items, moved, (order, item, nth) => {
+    const from = order.indexOf(item)
+    const previous = nth === 0 ? others[Math.min(to, others.length) - 1] : moved[nth - 1]
+    return moveTo(order, from, order.toSpliced(from, 1).indexOf(previous!) + 1)
+  })
+}
+
+/** Removes what stands at some indexes. */
+export function removeAll(items: Item[], indexes: number[]): OrderOperation[] {
+  const removed = indexes.map((index) => items[index]!)
+  return inTurn(items, removed, (order, item) => removeAt(order, order.indexOf(item)))
+}
+
+/** Inserts articles one behind the other; those that are in the order stay where they are. */
+export function insertAll(items: Item[], articles: Item[], index: number): OrderOperation[] {
+  let at = Math.max(0, Math.min(index, items.length))
+  return inTurn(items, articles, (order, article) => {
+    const operation = insertAt(order, article, at)
+    if (operation) at++
+    return operation
+  })
+}
+
+/** An article, and where it stood. */
+export interface Stand {
+  article: Item
+  place: Spot
+}
+
+/** Where the articles at some indexes stand, from the first to the last. */
+export function standsOf(items: Item[], indexes: number[]): Stand[] {
+  return indexes
+    .toSorted((one, other) => one - other)
+    .map((index) => ({ article: items[index]!, place: spotOf(items, index) }))
+}
+
+/** Moves articles to where they stood, each beside a neighbour that is there. */
+export function moveBack(items: Item[], stands: Stand[]): OrderOperation[] {
+  return inTurn(items, stands, (order, { article, place }) => {
+    const from = order.findIndex((item) => isSameArticle(item, article))
+    return moveTo(order, from, indexOf(order.toSpliced(from, 1), place))
+  })
+}
+
+/** Inserts articles where they stood. */
+export function putBack(items: Item[], stands: Stand[]): OrderOperation[] {
+  return inTurn(items, stands, (order, { article, place }) =>
+    insertAt(order, article, indexOf(order, place))
+  )
+}
+
 /**
- * Whether an article has kept its place among the others from one order to another: whether it is
- * in one of the longest sequences that both orders have.
+ * Those articles that have kept their place among the others from one order to another: that are in
+ * one of the longest sequences that both orders have.
  */
-export function isUnmoved(article: Item, then: Item[], now: Item[]): boolean {
-  const indexes = now
-    .map((item) => then.findIndex((one) => isSameArticle(one, item)))
-    .filter((index) => index >= 0)
-  const place = indexes.indexOf(then.findIndex((one) => isSameArticle(one, article)))
-  if (place < 0) return false
+export function unmovedOf(articles: Item[], then: Item[], now: Item[]): Item[] {
+  const indexIn = (items: Item[], item: Item) => items.findIndex((one) => isSameArticle(one, item))
+  const indexes = now.map((item) => indexIn(then, item)).filter((index) => index >= 0)
   const [until, from] = [
     rising(indexes),
     rising(indexes.map((index) => -index).reverse()).reverse()
   ]
-  return until[place]! + from[place]! - 1 === Math.max(...until)
+  const longest = Math.max(...until)
+  return articles.filter((article) => {
+    const place = indexes.indexOf(indexIn(then, article))
+    return place >= 0 && until[place]! + from[place]! - 1 === longest
+  })
 }
 
 /** How long the longest rising sequence is that ends at each of some numbers. */

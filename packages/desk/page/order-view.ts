@@ -1,12 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { guard } from 'lit-html/directives/guard.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { contentOfDrag, endDrag, startDrag } from './drag.ts'
+import { startDrag } from './drag.ts'
 import type { Field } from './field.ts'
 import { tokensOf } from './fields.ts'
 import { notes } from './field-view.ts'
 import { treeOf } from './focus.ts'
-import type { Order } from './order.ts'
+import { indexOfGap } from './operations.ts'
+import type { Drop, NewArticle, Order } from './order.ts'
 import type { Item } from './settings.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, picture } from './ui.ts'
@@ -27,13 +28,13 @@ export interface OrderContext {
   peopleAt: (item: Item) => Somebody[]
   /** Who else has just moved an article. */
   moverOf: (item: Item) => string | undefined
-  /** Moves an article to an index. */
-  move: (token: string, to: number) => void
-  remove: (token: string) => void
+  /** Moves articles, one behind the other, to an index among the others. */
+  move: (tokens: string[], to: number) => void
+  remove: (tokens: string[]) => void
   /** To be called when there is something new to see. */
   onChange: () => void
-  /** Inserts an article that was dragged here from a search. */
-  insert: (article: Item, title: string, index: number) => void
+  /** Inserts articles that were dragged here from a search. */
+  insert: (articles: NewArticle[], index: number) => void
 }
 
 /** The article of each order whose new place is being typed, and what is typed first. */
@@ -47,10 +48,10 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
   } = field
   const rows = [...tokensOf(order.items)]
   return html`
-    <section class="order field ${holder ? 'is-locked' : ''}" data-field=${name} aria-labelledby="order-${name}">
+    <section class="order field ${holder ? 'is-locked' : ''}" data-field=${name} aria-labelledby="order-${name}" @articles-drop=${(event: CustomEvent<Drop>) => drop(event, field, order, context)}>
       <h2 id="order-${name}">${label}<small class="state">${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small></h2>
       <div class="notes" tabindex="-1">${notes(field)}</div>
-      <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
+      <ol @dragstart=${(event: Event) => event.preventDefault()} @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
         ${repeat(
           rows,
           ([token]) => token,
@@ -63,15 +64,12 @@ export function orderView(field: Field, order: Order, context: OrderContext): Te
       ${
         rows.length > 0
           ? nothing
-          : html`<p class="invitation" @dragover=${allow(field)} @drop=${onDrop(field, context, () => 0)}>${sayWith(
-              'noArticlesYet',
-              {
-                link: html`<a href="#find" @click=${(event: Event) => {
-                  event.preventDefault()
-                  goToFinder(event.currentTarget as Element)
-                }}>${say('findFirst')}</a>`
-              }
-            )}</p>`
+          : html`<p class="invitation">${sayWith('noArticlesYet', {
+              link: html`<a href="#find" @click=${(event: Event) => {
+                event.preventDefault()
+                goToFinder(event.currentTarget as Element)
+              }}>${say('findFirst')}</a>`
+            })}</p>`
       }
     </section>`
 }
@@ -139,7 +137,7 @@ function row(
     return now < 0 ? index : now
   }
   async function move(to: number, list: Element, direction: string): Promise<void> {
-    context.move(token, to)
+    context.move([token], to)
     await Promise.resolve()
     // A button that has become useless gives the focus to its twin.
     const buttons = [
@@ -156,7 +154,7 @@ function row(
     target?.focus()
   }
   async function remove(list: Element): Promise<void> {
-    context.remove(token)
+    context.remove([token])
     await Promise.resolve()
     const buttons = list.querySelectorAll<HTMLElement>('button.remove')
     const target = buttons[Math.min(index, buttons.length - 1)]
@@ -208,7 +206,7 @@ function row(
       }}>${icon(arrow)}</button>`
   }
   return html`
-    <li class=${state.mover === undefined ? '' : 'is-moved'} data-token=${token} draggable=${isLocked ? 'false' : 'true'}
+    <li class=${state.mover === undefined ? '' : 'is-moved'} data-token=${token}
       @keydown=${(event: KeyboardEvent) => {
         const isTyping = (event.target as Element).matches('input')
         if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
@@ -233,18 +231,9 @@ function row(
           move(to, listOf(event), (event.target as HTMLElement).dataset['to'] ?? 'up')
         }
       }}
-      @dragstart=${(event: DragEvent) => startDrag(event, { order: field.shape.name, token }, title)}
-      @dragover=${allow(field)}
-      @dragenter=${(event: DragEvent) => {
-        if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target')
-      }}
-      @dragleave=${(event: DragEvent) => {
-        if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) {
-          ;(event.currentTarget as Element).classList.remove('is-target')
-        }
-      }}
-      @drop=${onDrop(field, context, indexNow, index === length - 1)}
-      @dragend=${endDrag}>
+      @pointerdown=${(event: PointerEvent) => {
+        if (!isLocked) startDrag(event, { order: field.shape.name, tokens: [token] }, title)
+      }}>
       <span class="grip">${icon('grip-vertical')}</span>${
         digit !== undefined
           ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
@@ -255,7 +244,7 @@ function row(
             }}>${index + 1}</button>`
       }
       ${hasImages ? picture(state.image) : nothing}
-      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${state.section}</small>` : nothing}</span>
+      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" draggable="false" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${state.section}</small>` : nothing}</span>
       ${state.isUnpublished ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
       ${state.mover === undefined ? nothing : html`<small class="mover" aria-hidden="true" dir="auto">${state.mover}</small>`}<span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${people.map(avatar)}`}</span>
       ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
@@ -265,44 +254,24 @@ function row(
     </li>`
 }
 
-function allow({ holder }: Field): (event: DragEvent) => void {
-  return (event) => {
-    if (contentOfDrag() && !holder) event.preventDefault()
-  }
-}
-
 /**
- * What is dropped at the index of an article; behind it, if its lower half is the end of the list.
+ * Puts what was dropped between the rows that it was seen between, whatever others have done since.
  */
-function onDrop(
+function drop(
+  { currentTarget, detail: { content, gap } }: CustomEvent<Drop>,
   field: Field,
-  { move, insert }: Pick<OrderContext, 'move' | 'insert'>,
-  indexNow: () => number,
-  isLast = false
-): (event: DragEvent) => void {
-  return (event) => {
-    event.preventDefault()
-    const target = event.currentTarget as Element
-    target.classList.remove('is-target')
-    const what = contentOfDrag()
-    endDrag()
-    if (!what || field.holder) return
-    if ('token' in what) {
-      if (what.order !== field.shape.name) return
-      move(what.token, indexNow())
-      target
-        .closest('ol')
-        ?.querySelector<HTMLElement>(`[data-token="${CSS.escape(what.token)}"] button[data-to]`)
-        ?.focus()
-      return
-    }
-    const { top, height } = target.getBoundingClientRect()
-    insert(
-      what.article,
-      what.title,
-      isLast && event.clientY > top + height / 2 ? indexNow() + 1 : indexNow()
-    )
-  }
+  order: Order,
+  { move, insert }: Pick<OrderContext, 'move' | 'insert'>
+): void {
+  if (field.holder) return
+  const moved = 'tokens' in content ? content.tokens : []
+  const others = [...tokensOf(order.items).keys()].filter((token) => !moved.includes(token))
+  const index = indexOfGap(others, gap)
+  if (!('tokens' in content)) return insert(content.articles, index)
+  move(content.tokens, index)
+  ;(currentTarget as Element)
+    .querySelector<HTMLElement>(`[data-token="${CSS.escape(content.tokens[0]!)}"] button[data-to]`)
+    ?.focus()
 }
 
 /**

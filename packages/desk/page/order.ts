@@ -4,14 +4,17 @@ import { tokensOf } from './fields.ts'
 import type { Step } from './history.ts'
 import {
   apply,
-  indexOf,
-  insertAt,
+  insertAll,
   isSameArticle,
-  isUnmoved,
-  moveTo,
-  spotOf,
+  moveAll,
+  moveBack,
+  putBack,
+  removeAll,
   removeAt,
-  type Spot
+  standsOf,
+  unmovedOf,
+  type Gap,
+  type Stand
 } from './operations.ts'
 import type { Item } from './settings.ts'
 
@@ -20,6 +23,24 @@ const MOST = 100
 
 /** How long to wait before operations that could not be sent are sent again, in milliseconds. */
 const AGAIN_MS = 5000
+
+/** An article from elsewhere, with what is known of it there. */
+export interface NewArticle {
+  item: Item
+  title: string
+  isPublished?: boolean | undefined
+  image?: string | undefined
+  section?: string | undefined
+}
+
+/** What is dragged: articles of a running order by their tokens, or articles that were found. */
+export type DragContent = { order: string; tokens: string[] } | { articles: NewArticle[] }
+
+/** What is dropped into a gap of a running order. */
+export interface Drop {
+  content: DragContent
+  gap: Gap
+}
 
 export interface OrderDeps {
   /** The field that holds the articles. */
@@ -104,16 +125,36 @@ export function createOrder({ name, items, send, onChange, mirror, onRefuse }: O
     }
   }
 
-  /** What is there by its token. */
-  const indexOfToken = (token: string) => [...tokensOf(present()).keys()].indexOf(token)
-  const find = (article: Item) => present().findIndex((item) => isSameArticle(item, article))
-
-  /** Puts an article back where it stood. */
-  function moveBack(article: Item, place: Spot): void {
-    const from = find(article)
-    const operation = moveTo(present(), from, indexOf(present().toSpliced(from, 1), place))
-    if (operation) act([operation])
+  /** The indexes of what is there by its token, from the first to the last. */
+  function indexesOf(tokens: string[]): number[] {
+    return [...tokensOf(present()).keys()].flatMap((token, index) =>
+      tokens.includes(token) ? [index] : []
+    )
   }
+  const find = (article: Item) => present().findIndex((item) => isSameArticle(item, article))
+  const indexesIn = (articles: Item[]) =>
+    [...new Set(articles.map(find))].filter((index) => index >= 0)
+
+  /** Does what there is to do. @returns whether there was something */
+  function doAll(operations: OrderOperation[]): boolean {
+    if (operations.length > 0) act(operations)
+    return operations.length > 0
+  }
+
+  /** Moves articles to where they stood, but those that somebody else has moved since. */
+  function turn(articles: Item[], is: Item[], becomes: Stand[]): boolean {
+    const now = present()
+    const unmoved = unmovedOf(articles, is, now)
+    doAll(
+      moveBack(
+        now,
+        becomes.filter(({ article }) => unmoved.some((one) => isSameArticle(one, article)))
+      )
+    )
+    return unmoved.length > 0
+  }
+  const takeOut = (articles: Item[]) => doAll(removeAll(present(), indexesIn(articles)))
+  const putIn = (stands: Stand[]) => doAll(putBack(present(), stands))
 
   return {
     name,
@@ -134,36 +175,39 @@ export function createOrder({ name, items, send, onChange, mirror, onRefuse }: O
       base = items
     },
 
-    /** Moves an article. @returns the step, undefined where nothing is to be done */
-    move(token: string, to: number, words: string): Step | undefined {
-      const from = indexOfToken(token)
-      const operation = moveTo(present(), from, to)
-      if (!operation) return undefined
-      const article = present()[from]!
-      const before = { order: present(), place: spotOf(present(), from) }
-      act([operation])
-      const after = { order: present(), place: spotOf(present(), indexOfToken(token)) }
-      const turn = (is: typeof before, becomes: typeof before) => () =>
-        isUnmoved(article, is.order, present()) && (moveBack(article, becomes.place), true)
-      return { words, back: turn(after, before), forth: turn(before, after) }
+    /**
+     * Moves articles, one behind the other, to an index among the others.
+     * @returns the step, undefined where nothing is to be done
+     */
+    move(tokens: string[], to: number, words: string): Step | undefined {
+      const [before, indexes] = [present(), indexesOf(tokens)]
+      const articles = indexes.map((index) => before[index]!)
+      const stoodAt = standsOf(before, indexes)
+      if (!doAll(moveAll(before, indexes, Math.max(0, to)))) return undefined
+      const after = present()
+      const standAt = standsOf(after, indexesIn(articles))
+      return {
+        words,
+        back: () => turn(articles, after, stoodAt),
+        forth: () => turn(articles, before, standAt)
+      }
     },
 
-    /** Inserts an article. */
-    insert(article: Item, index: number, words: string): Step | undefined {
-      const operation = insertAt(present(), article, index)
-      if (!operation) return undefined
-      act([operation])
-      const place = spotOf(present(), find(article))
-      return { words, back: () => takeOut(article), forth: () => putIn(article, place) }
+    /** Inserts articles, one behind the other. */
+    insert(articles: Item[], index: number, words: string): Step | undefined {
+      const operations = insertAll(present(), articles, index)
+      if (!doAll(operations)) return undefined
+      const inserted = operations.map(({ article }): Item => ({ ...article }))
+      const stands = standsOf(present(), indexesIn(inserted))
+      return { words, back: () => takeOut(inserted), forth: () => putIn(stands) }
     },
 
-    remove(token: string, words: string): Step | undefined {
-      const index = indexOfToken(token)
-      const article = present()[index]
-      if (!article) return undefined
-      const place = spotOf(present(), index)
-      act([removeAt(present(), index)])
-      return { words, back: () => putIn(article, place), forth: () => takeOut(article) }
+    remove(tokens: string[], words: string): Step | undefined {
+      const [before, indexes] = [present(), indexesOf(tokens)]
+      const stands = standsOf(before, indexes)
+      if (!doAll(removeAll(before, indexes))) return undefined
+      const articles = stands.map(({ article }) => article)
+      return { words, back: () => putIn(stands), forth: () => takeOut(articles) }
     },
 
     /** Puts the articles in another order, one after the other. */
@@ -173,7 +217,13 @@ export function createOrder({ name, items, send, onChange, mirror, onRefuse }: O
         const tokensNow = tokensOf(present())
         const operations = tokens.flatMap((token): OrderOperation[] =>
           tokensNow.has(token)
-            ? [{ op: 'move', article: removeAt(present(), indexOfToken(token)).article, at: 'end' }]
+            ? [
+                {
+                  op: 'move',
+                  article: removeAt(present(), indexesOf([token])[0]!).article,
+                  at: 'end'
+                }
+              ]
             : []
         )
         act(operations)
@@ -189,17 +239,5 @@ export function createOrder({ name, items, send, onChange, mirror, onRefuse }: O
       clearTimeout(retry)
       flush()
     }
-  }
-
-  function takeOut(article: Item): boolean {
-    const index = find(article)
-    if (index >= 0) act([removeAt(present(), index)])
-    return index >= 0
-  }
-
-  function putIn(article: Item, place: Spot): boolean {
-    const operation = insertAt(present(), article, indexOf(present(), place))
-    if (operation) act([operation])
-    return operation !== undefined
   }
 }

@@ -54,9 +54,9 @@ export function createRestoration({ drafts, history, onChange }: RestorationDeps
     const steps = [
       ...present
         .filter((token) => !tokens.includes(token))
-        .map((token) => order.remove(token, words)),
+        .map((token) => order.remove([token], words)),
       ...tokens.flatMap((token, index) =>
-        present.includes(token) ? [] : [order.insert(articleOf(token), index, words)]
+        present.includes(token) ? [] : [order.insert([articleOf(token)], index, words)]
       )
     ]
     const isMoved =

@@ -59,7 +59,50 @@ t.test('articles are put in another order, and back', async (t) => {
   await turn()
   t.strictSame(there(), [3, 1, 2])
   t.equal(order.arrange(['8', '9'], 'Others'), undefined, 'what is not there is not moved')
-  t.equal(order.remove('9', 'Removed'), undefined, 'nor removed')
+  t.equal(order.remove(['9'], 'Removed'), undefined, 'nor removed')
+})
+
+t.test('several articles are moved, removed and inserted as one act in one request, and put back as one', async (t) => {
+  const { order, sent, ids, there } = open(6)
+  const moved = order.move(['5', '2'], 3, 'Two')!
+  t.strictSame([ids(), order.move(['2', '5'], 3, 'Two')], [[1, 3, 4, 2, 5, 6], undefined], 'in the order of the list, and once')
+  await turn()
+  const removed = order.remove(['1', '4', '2', '77'], 'Three')!
+  await turn()
+  t.strictSame(there(), [3, 5, 6])
+  const inserted = order.insert([article(9), article(5), article(8)], 1, 'Two new')!
+  await turn()
+  t.strictSame(there(), [3, 9, 8, 5, 6], 'what is there stays')
+  t.equal(order.insert([article(9)], 0, 'Again'), undefined)
+  for (const [step, after] of [
+    [inserted, [3, 5, 6]],
+    [removed, [1, 3, 4, 2, 5, 6]],
+    [moved, [1, 2, 3, 4, 5, 6]]
+  ] as const) {
+    t.ok(step.back())
+    await turn()
+    t.strictSame(there(), after)
+  }
+  for (const step of [moved, removed, inserted]) t.ok(step.forth())
+  await turn()
+  t.strictSame([there(), sent.length], [[3, 9, 8, 5, 6], 8], 'a request for each act, or for several that wait')
+  t.notOk(removed.forth(), 'what has gone is not removed again')
+})
+
+t.test('of several that are put back, those that a colleague has moved meanwhile stay with the colleague', async (t) => {
+  const { order, ids } = open(6)
+  const { back } = order.move(['1', '2'], 4, 'To the end')!
+  await turn()
+  t.strictSame(ids(), [3, 4, 5, 6, 1, 2])
+  order.rebase([2, 3, 4, 5, 6, 1].map(article))
+  t.ok(back())
+  t.strictSame(ids(), [1, 2, 3, 4, 5, 6])
+  await turn()
+  order.rebase([1, 2].map(article))
+  const { back: turnBack } = order.remove(['2'], 'Removed')!
+  order.rebase([7, 1].map(article))
+  t.ok(turnBack())
+  t.strictSame(ids(), [7, 1, 2])
 })
 
 t.test('a request takes a hundred operations, and a longer order as many requests as it needs', async (t) => {
@@ -74,9 +117,9 @@ t.test('of several acts that are refused together each is sent by itself, and th
   const { promise, resolve } = Promise.withResolvers<void>()
   const conflict = new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')
   const { order, sent, refused, kept, there, ids } = open(4, [promise, conflict, conflict])
-  order.move('4', 0, 'First')
-  order.remove('2', 'Second')
-  order.move('3', 0, 'Third')
+  order.move(['4'], 0, 'First')
+  order.remove(['2'], 'Second')
+  order.move(['3'], 0, 'Third')
   t.strictSame(ids(), [3, 4, 1])
   t.strictSame(
     kept(),

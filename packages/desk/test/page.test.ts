@@ -5,7 +5,7 @@ import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from
 import { createDrafts } from '../page/drafts.ts'
 import { diskOf, draftStorageOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../page/merge.ts'
-import { addedTo, apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../page/operations.ts'
+import { addedTo, apply, indexOf, insertAt, isSameArticle, moveTo, spotOf, removeAt, unmovedOf } from '../page/operations.ts'
 import { hindranceOf, refusalOf, textOf as wordsOf } from '../page/refusal.ts'
 import { createSamples } from '../page/samples.ts'
 import { entityOf, isPublished, languageOf, lockIdOf, valueOf, type Edition, type Item, type Model } from '../page/settings.ts'
@@ -465,11 +465,11 @@ t.test('an operation makes of an order here what it makes of it in the service, 
   t.strictSame(indexOf([c], spotOf([a, b], 0)), 0)
   t.strictSame(
     [
-      isUnmoved(b, [a, b, c], [a, c, b]),
-      isUnmoved(c, [a, b, c, { ...a, target_uuid: 'u4' }], [c, a, b, { ...a, target_uuid: 'u4' }]),
-      isUnmoved(c, [c], [a])
+      unmovedOf([b], [a, b, c], [a, c, b]),
+      unmovedOf([c], [a, b, c, { ...a, target_uuid: 'u4' }], [c, a, b, { ...a, target_uuid: 'u4' }]),
+      unmovedOf([c], [c], [a])
     ],
-    [true, false, false]
+    [[b], [], []]
   )
 })
 

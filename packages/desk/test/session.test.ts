@@ -553,7 +553,7 @@ t.test('what others do to a running order is done here too, without a request', 
   }
 
   service.waits = true
-  session.acts(session.orders[0]!).move('2', 0)
+  session.acts(session.orders[0]!).move(['2'], 0)
   service.listener!.saved!(saveOf({ fields: ['field_articles'], from: String(service.etag() - 1), etag: 'c', operations: [move(2)] }))
   service.listener!.saved!(saveOf({ fields: ['field_articles'], from: 'c', etag: String(service.etag()) }))
   service.reads = [order(7)]
@@ -1000,12 +1000,12 @@ t.test('a running order is changed by operations, and each is undone beside its 
   t.strictSame(order.items.map(session.isPublished), [undefined, undefined, false])
   const { move, remove, insert } = session.acts(order)
   const [one, two, three] = articles(1, 2, 3)
-  move('3', 0)
+  move(['3'], 0)
   t.strictSame([numbers(order.items), said], [[3, 1, 2], ['The third: place 1 of 3']], 'it is seen at once')
   await turn()
-  remove('1')
+  remove(['1'])
   await turn()
-  insert({ target_id: 9, target_uuid: 'u9' }, 'The ninth', 1)
+  insert([{ item: { target_id: 9, target_uuid: 'u9' }, title: 'The ninth' }], 1)
   await turn()
   t.strictSame(service.arranged.splice(0), [
     [{ op: 'move', article: three, at: 'start' }],
@@ -1013,9 +1013,13 @@ t.test('a running order is changed by operations, and each is undone beside its 
     [{ op: 'insert', article: { target_id: 9, target_uuid: 'u9' }, after: three }]
   ])
   t.strictSame([numbers(order.items), said.at(-1), order.isSaving], [[3, 9, 2], 'The ninth: added at place 2 of 3', false])
-  move('3', 0)
-  insert(two!, 'Again', 0)
+  move(['3'], 0)
+  insert([{ item: two!, title: 'Again' }], 0)
   t.strictSame([service.arranged, session.history.canRedo], [[], false], 'nothing is to be done')
+  move(['2', '3'], 9)
+  t.strictSame([numbers(order.items), said.at(-1)], [[9, 3, 2], '2 articles: place 2 of 3'])
+  session.undo()
+  await turn()
 
   for (const ids of [
     [3, 2],
@@ -1091,8 +1095,9 @@ t.test('what is dragged from a search into the order is known as the search has 
   await turn()
   session.finder.open()
   await pass(0)
-  const [{ item, title }] = session.finder.results as [NonNullable<typeof session.finder.results>[number]]
-  session.acts(session.orders[0]!).insert(item, title, 0)
+  const [result] = session.finder.results as [NonNullable<typeof session.finder.results>[number]]
+  const { item } = result
+  session.acts(session.orders[0]!).insert([result], 0)
   await turn()
   t.strictSame([session.titleOf(item), session.isPublished(item), session.imageOf(item)], ['The ninth', false, 'https://cms.example/9.jpg'])
 })
@@ -1107,7 +1112,7 @@ t.test('several articles that are dragged or added together are one step', async
   const order = session.orders[0]!
   session.finder.select(seven!, true)
   session.finder.select(nine!, true)
-  session.acts(order).insert(nine!.item, nine!.title, 1)
+  session.acts(order).insert(session.finder.taken(nine!), 1)
   t.strictSame(numbers(order.items), [1, 7, 9, 2])
   t.equal(said.at(-1), '2 articles added from place 2 on')
   t.strictSame(session.finder.selected, [], 'they are done with')
@@ -1118,7 +1123,7 @@ t.test('several articles that are dragged or added together are one step', async
   t.strictSame(numbers(order.items), [1, 2])
   session.redo()
   t.strictSame(numbers(order.items), [1, 7, 9, 2])
-  session.acts(order).insert({ target_id: 5, target_uuid: 'u5' }, 'The 5', 0)
+  session.acts(order).insert([{ item: { target_id: 5, target_uuid: 'u5' }, title: 'The 5' }], 0)
   t.strictSame(numbers(order.items), [5, 1, 7, 9, 2], 'something else that was dragged here')
   await turn()
 })
@@ -1165,9 +1170,9 @@ t.test('moves that were not saved are offered to the next window, and done again
   await turn()
   const acts = first.session.acts(first.session.orders[0]!)
   first.service.arrangements = [away(), away()]
-  acts.insert(articles(9)[0]!, 'The ninth', 0)
-  acts.move('4', 1)
-  acts.remove('2')
+  acts.insert([{ item: articles(9)[0]!, title: 'The ninth' }], 0)
+  acts.move(['4'], 1)
+  acts.remove(['2'])
   await turn()
   t.strictSame(numbers(first.session.orders[0]!.items), [9, 4, 1, 3])
 
@@ -1216,7 +1221,7 @@ t.test('moves that were saved after all are not offered to the next window', asy
   const first = open(t, { disk, edition: edition(1, 2, 3) })
   await turn()
   first.service.arrangements = [away(), away()]
-  first.session.acts(first.session.orders[0]!).move('3', 0)
+  first.session.acts(first.session.orders[0]!).move(['3'], 0)
   await turn()
   t.equal(disk.length, 1)
   const second = open(t, { disk, edition: edition(3, 1, 2, 4) })
@@ -1243,14 +1248,14 @@ t.test('moves that are refused are kept, unless their place has gone', async (t)
   const { session, service, outcomes } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
   await turn()
   service.arrangements = [new QuoinError(401, 'UNAUTHENTICATED', 'Who are you?')]
-  session.acts(session.orders[0]!).move('3', 0)
+  session.acts(session.orders[0]!).move(['3'], 0)
   await turn()
   t.match(session.drafts, [{ fieldName: 'field_articles', payload: '3 1 2', operations: [{ op: 'move' }] }])
   service.arrangements = [new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')]
-  session.acts(session.orders[0]!).remove('1')
+  session.acts(session.orders[0]!).remove(['1'])
   await turn()
   t.equal(session.drafts.length, 1)
-  session.acts(session.orders[0]!).move('3', 0)
+  session.acts(session.orders[0]!).move(['3'], 0)
   await turn()
   t.match(outcomes, [
     ['field_articles', 'UNAUTHENTICATED'],
@@ -1294,7 +1299,7 @@ t.test('what others do to a running order comes in, and is not undone', async (t
   const { session, service, said, pass } = open(t, { edition: start })
   await turn()
   const order = session.orders[0]!
-  session.acts(order).move('4', 0)
+  session.acts(order).move(['4'], 0)
   await turn()
   service.reads = [editionOf('Theirs', { field_articles: articles(1, 2, 3, 4, 5) })]
   service.listener!.saved!({ entityType: 'x', entityId: '5', etag: 'another', fields: [] })
@@ -1308,7 +1313,7 @@ t.test('what others do to a running order comes in, and is not undone', async (t
 
   service.arrangements = [new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')]
   service.reads = [editionOf('Theirs', { field_articles: articles(1, 3, 4, 5) })]
-  session.acts(order).move('2', 0)
+  session.acts(order).move(['2'], 0)
   t.strictSame(numbers(order.items), [2, 1, 3, 4, 5])
   await turn()
   t.strictSame(
@@ -1316,7 +1321,7 @@ t.test('what others do to a running order comes in, and is not undone', async (t
     [[1, 3, 4, 5], 'Running order: a colleague has removed that article, or the one beside it. The order is as it was.']
   )
   service.arrangements = [new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')]
-  session.acts(order).move('5', 0)
+  session.acts(order).move(['5'], 0)
   await turn()
   t.equal(session.notice?.text, 'Running order was not changed: You may not')
 })
@@ -1326,9 +1331,9 @@ t.test('what is done to a running order while the service is away is sent once i
   await turn()
   const order = session.orders[0]!
   service.arrangements = [away(), away()]
-  session.acts(order).move('3', 0)
+  session.acts(order).move(['3'], 0)
   await turn()
-  session.acts(order).move('2', 0)
+  session.acts(order).move(['2'], 0)
   t.strictSame([numbers(order.items), order.isAway], [[2, 3, 1], true])
   const background = createBackground<typeof session>()
   background.add(session)
