@@ -2,6 +2,7 @@ import { html, nothing, render, type TemplateResult } from 'lit-html'
 import type { QuoinError } from '../../client/src/client.ts'
 import { placeOf } from '../page/address.ts'
 import { createAnnouncer } from '../page/announcer.ts'
+import { PART_MISSING } from '../page/drag.ts'
 import type { Session } from '../page/edition.ts'
 import { failureOf } from '../page/failures.ts'
 import { keepFocus, placesOf } from '../page/focus.ts'
@@ -115,6 +116,7 @@ export function openPart(context: PartContext, { view, fieldsOf }: Kind): Part {
   root.addEventListener('click', (event) => opened && onClick(event, opened.connection, tell), {
     signal
   })
+  root.addEventListener(PART_MISSING, () => opened?.session.tellMissing(), { signal })
   begin()
   return {
     save: async () => opened?.session.save(),

@@ -84,7 +84,7 @@ t.test('the model runs in Node: an order is changed, refused and taken back', as
   history.undo()
   t.strictSame(ids(), [1, 2])
   await new Promise(setImmediate)
-  order.remove('1', 'Removed')
+  order.remove(['1'], 'Removed')
   await new Promise(setImmediate)
   t.strictSame([sent.length, refused, ids()], [3, ['ORDER_CONFLICT'], [1, 2]])
 })
