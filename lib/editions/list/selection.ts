@@ -9,9 +9,10 @@ import type { SectionSelection, Selection } from '../translate/query.ts'
  */
 export function matchesSelection(
   { q, status, types = [], key, section, ...times }: Selection,
-  { attributes = {}, relationships = {} }: Pick<Resource, 'attributes' | 'relationships'>,
+  resource: Pick<Resource, 'attributes' | 'relationships'>,
   model: ContentModel
 ): boolean {
+  const { attributes = {} } = resource
   const {
     keys: { label, published },
     fields
@@ -24,14 +25,14 @@ export function matchesSelection(
     (status === undefined || value(published) === (status === 1)) &&
     (fields.editionType === null || types.every((type) => value(fields.editionType) === type)) &&
     (key === undefined || scalarText(value(fields.key)) === key) &&
-    (section === undefined || isInSection(section, { attributes, relationships }, model)) &&
+    (section === undefined || isInSection(section, resource, model)) &&
     isChangedWithin(times, instant(value(model.keys.changed)))
   )
 }
 
 function isInSection(
   { field, value }: SectionSelection,
-  { attributes, relationships }: Required<Pick<Resource, 'attributes' | 'relationships'>>,
+  { attributes = {}, relationships = {} }: Pick<Resource, 'attributes' | 'relationships'>,
   model: ContentModel
 ): boolean {
   const relationship = relationships[publicName(model, field)]
