@@ -92,8 +92,8 @@ t.test('open proposals for an edition and its articles are counted, and neither 
   const id = await edition([4, 5])
   const look = () => send('GET', `/api/collection/${id}/readiness`)
   const { headers } = await look()
-  const body = { fieldName: 'title', userData: ada, payload: 'x' }
-  for (const entity of [`publisher_container/${id}`, 'node/4', 'node/4', 'node/6']) {
+  for (const [index, entity] of [`publisher_container/${id}`, 'node/4', 'node/4', 'node/6'].entries()) {
+    const body = { fieldName: 'title', userData: ada, payload: `Text ${index}` }
     t.equal((await send('POST', `/api/cloud/data-state/${entity}/proposals`, body)).status, 201)
   }
   const after = await look()
