@@ -22,24 +22,25 @@ const KEY = 'quoin-scroll'
 export function createScroll(window: Scrolled) {
   const { history } = window
   history.scrollRestoration = 'manual'
-  const places = new Map<number, number>()
-  let latest = Date.now()
-  let entry = number()
+  const places = new Map<string, number>()
+  let entry = nameEntry()
   /** Where to go as soon as the page is high enough. */
   let wanted = kept()
 
-  /** The number of the entry that is shown, which it gets when it is shown first. */
-  function number(): number {
-    const noted = (history.state as { entry: number } | null)?.entry
-    if (noted === undefined) history.replaceState({ entry: ++latest }, '')
-    return noted ?? latest
+  /** The name of the entry that is shown, which it gets when it is shown first. */
+  function nameEntry(): string {
+    const noted = (history.state as { entry: string } | null)?.entry
+    if (noted !== undefined) return noted
+    const name = Math.random().toString(36).slice(2)
+    history.replaceState({ entry: name }, '')
+    return name
   }
 
   /** Where the reader was when this entry was left to be loaded again. */
   function kept(): number | undefined {
     try {
-      const [of, y] = (window.sessionStorage.getItem(KEY) ?? '').split(' ').map(Number)
-      return of === entry ? y : undefined
+      const [of, y] = (window.sessionStorage.getItem(KEY) ?? '').split(' ')
+      return of === entry ? Number(y) : undefined
     } catch {
       return undefined
     }
@@ -50,7 +51,7 @@ export function createScroll(window: Scrolled) {
     turn(): boolean {
       places.set(entry, window.scrollY)
       const isNew = history.state === null
-      entry = number()
+      entry = nameEntry()
       wanted = isNew ? undefined : places.get(entry)
       return wanted !== undefined
     },
