@@ -240,6 +240,12 @@ t.test('while the service is away nothing more is tried, and who stops it keeps 
   t.equal(stopped.undo.results, undefined, 'nothing was asked for')
 })
 
+t.test('who has changed it since is told by number where they have no name', async (t) => {
+  const newer = entryOf('b', { title: changed('C', 'D') }, { by: { uid: '9', name: null } })
+  const { putBack } = open({ title: text('D') }, [newer, entryOf('a', { title: changed('B', 'C') })])
+  t.strictSame(await putBack(), [['a', 'title', false, 'User 9 has changed it since.']])
+})
+
 t.test('only what the agent saved counts, from the entry on, and a hundred changes at once', (t) => {
   const entries = [
     entryOf('f', { title: changed('A', 'B') }),
