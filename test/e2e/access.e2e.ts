@@ -75,7 +75,7 @@ t.test('the desk for everybody', async (t) => {
       ) as Promise<{ tagName: string; id: string; name: string }>
     /** Presses Tab until something has the focus, as it has to be seen to. */
     async function tabTo(name: string | RegExp): Promise<void> {
-      for (let presses = 0; presses < 60; presses++) {
+      for (let presses = 0; presses < 150; presses++) {
         await keyboard.press('Tab')
         const now = await focused()
         if (typeof name === 'string' ? now.name === name || now.id === name : name.test(now.name)) {
