@@ -319,14 +319,16 @@ export const SearchQuery = Type.Object({
   changedFrom: Type.Optional(
     Type.String({
       pattern: DATE_TIME,
-      description: 'Changed at this time or later (RFC 3339)',
+      description:
+        'Changed at this time or later: a time with an offset (RFC 3339), such as 2026-11-18T00:00:00Z',
       examples: ['2026-11-18T00:00:00Z']
     })
   ),
   changedBefore: Type.Optional(
     Type.String({
       pattern: DATE_TIME,
-      description: 'Changed before this time (RFC 3339)',
+      description:
+        'Changed before this time: a time with an offset (RFC 3339), such as 2026-11-19T00:00:00Z',
       examples: ['2026-11-19T00:00:00Z']
     })
   ),

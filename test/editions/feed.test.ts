@@ -54,7 +54,7 @@ for (const filterAccess of [true, false]) {
         [`changedFrom=${zoned(from + 1)}`, (row: any) => changed(row) > from],
         [`changedBefore=${zoned(from)}`, (row: any) => changed(row) < from],
         [`changedFrom=${zoned(from)}&changedBefore=${zoned(before)}`, (row: any) => changed(row) >= from && changed(row) < before],
-        ['section=no+such+section', () => false],
+        ['section=00000000-0000-4000-8000-000000000000', () => false],
         ['section=', () => true]
       ] as Array<[string, (row: any) => boolean]>) {
         const found = await desk.call('GET', `/api/collections/article?${query}&limit=500&total=1`, { as })
@@ -69,6 +69,12 @@ for (const filterAccess of [true, false]) {
     }
   })
 }
+
+t.test('a section that no reference can have is refused, and nothing is looked for', async (t) => {
+  const { call } = await open(t, { env: withSection(t) })
+  const answer = await call('GET', '/api/collections/article?section=politics', { as: 'editor' })
+  failed(t, 'no uuid', answer, 400, 'BAD_REQUEST', 'querystring/section must be the uuid of a section')
+})
 
 t.test('Drupal filters by the section and the time, where it lets the user filter', async (t) => {
   const { call } = await open(t, { env: withSection(t) })

@@ -1,4 +1,6 @@
+import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
+import { isUuid } from '../../patterns.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
@@ -134,7 +136,8 @@ export async function searchEditions(
 
 /**
  * A section with what documents show of its field, which is the same in all bundles.
- * @throws {Failure} BAD_REQUEST where rows of all bundles are shown, and none has the field
+ * @throws {Failure} BAD_REQUEST where rows of all bundles are shown, and none has the field; where
+ *   it is a reference, and the section no uuid
  */
 async function sectionIn(
   context: SearchContext,
@@ -147,7 +150,11 @@ async function sectionIn(
     collections.map((collection) => shapeOf(context, collection, caller))
   )
   const field = shapes.map((shape) => shape?.get(section.field)).find((one) => one !== undefined)
-  if (field) return { ...section, isReference: field.kind === 'relationship' }
+  if (field) {
+    const isReference = field.kind === 'relationship'
+    if (!isReference || isUuid(section.value)) return { ...section, isReference }
+    throw new Failure('BAD_REQUEST', 'querystring/section must be the uuid of a section')
+  }
   if (shapes.every((shape) => shape !== undefined)) {
     throw unanswerable('section', `no field "${section.field}", or you may not see it`, entityType)
   }
