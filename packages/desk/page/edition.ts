@@ -87,9 +87,9 @@ export interface SessionDeps {
   /** Tells the reader something of a field, outside of the page. */
   notify: (title: string, text: string, fieldName: string) => void
   /** Told that fields, or a running order, were saved from here. */
-  onSave: (fieldNames: string[], etag: string | undefined) => void
+  onSave?: (fieldNames: string[], etag: string | undefined) => void
   /** Told that a save from here was refused, for good. */
-  onRefuse: (fieldNames: string[], error: QuoinError) => void
+  onRefuse?: (fieldNames: string[], error: QuoinError) => void
 }
 
 export type Session = ReturnType<typeof createSession>
@@ -114,8 +114,8 @@ export function createSession(
     onNews,
     announce,
     notify,
-    onSave,
-    onRefuse
+    onSave = () => {},
+    onRefuse = () => {}
   }: SessionDeps,
   id: string
 ) {
@@ -730,7 +730,7 @@ export function createSession(
         count > 1
           ? say('addedSeveral', { count, place })
           : say('addedAt', { title: fresh[0]?.title ?? '', place, length: order.items.length + 1 })
-      if (articles.length > 1) finder.unselect()
+      finder.unselect(articles)
       const items = fresh.map(({ item }) => item)
       addStep(order.insert(items, index, words))
     }

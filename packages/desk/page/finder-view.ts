@@ -91,24 +91,20 @@ function filtersView(finder: Finder): TemplateResult {
   </details>`
 }
 
-function sectionView(
-  { sections, areSectionsComplete, filters }: Finder,
-  onChange: (event: Event) => void
-): TemplateResult {
-  const note =
-    sections === undefined
-      ? areSectionsComplete
-        ? undefined
-        : 'sectionsMissing'
-      : areSectionsComplete
-        ? undefined
-        : sections.length === 0
-          ? 'noSections'
-          : 'sectionsPartly'
+function sectionView(finder: Finder, onChange: (event: Event) => void): TemplateResult {
+  const { sections, filters } = finder
+  const note = sectionsNote(finder)
   return html`<label class="wide">${sayHere('section')}<select @change=${onChange}>
       <option value="" .selected=${live(filters.section === '')}>${sayHere('anySection')}</option>
       ${(sections ?? []).map(({ id, label }) => html`<option value=${id} .selected=${live(id === filters.section)}>${label}</option>`)}
     </select>${note === undefined ? nothing : html`<small>${sayHere(note)}</small>`}</label>`
+}
+
+/** What is to be said of sections that are not all there. */
+function sectionsNote({ sections, areSectionsComplete }: Finder) {
+  if (areSectionsComplete) return undefined
+  if (sections === undefined) return 'sectionsMissing'
+  return sections.length === 0 ? 'noSections' : 'sectionsPartly'
 }
 
 /** What can be done with the articles that are selected. */
@@ -116,11 +112,8 @@ function selectionView(finder: Finder, add: FinderContext['add']): View {
   const count = finder.selected.length
   if (count === 0) return nothing
   return html`<p class="choices">
-    <button type="button" class="small primary" @click=${() => {
-      add(...finder.selected)
-      finder.unselect()
-    }}>${icon('plus')}${sayHere('addSelected', { count })}</button>
-    <button type="button" class="small plain" @click=${finder.unselect}>${sayHere('unselect')}</button>
+    <button type="button" class="small primary" @click=${() => add(...finder.selected)}>${icon('plus')}${sayHere('addSelected', { count })}</button>
+    <button type="button" class="small plain" @click=${() => finder.unselect()}>${sayHere('unselect')}</button>
   </p>`
 }
 

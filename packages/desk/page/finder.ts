@@ -76,7 +76,7 @@ export function labelKeyOf({ entityType, keys = {} }: Model['lists'][string]): s
 }
 
 /** What the service names a result by. */
-export function uuidOf({ item }: SearchResult): string {
+export function uuidOf({ item }: Pick<SearchResult, 'item'>): string {
   return String(item['target_uuid'])
 }
 
@@ -358,8 +358,10 @@ export function createFinder({
       onChange()
     },
     isSelected: (result: SearchResult): boolean => selected.has(uuidOf(result)),
-    unselect(): void {
-      selected = new Set()
+    /** Selects articles no longer; all of them, where none is named. */
+    unselect(articles: Array<Pick<SearchResult, 'item'>> = selectedResults()): void {
+      const uuids = articles.map(uuidOf)
+      selected = new Set([...selected].filter((uuid) => !uuids.includes(uuid)))
       onChange()
     },
     /** What a drag of an article takes along: all that are selected, where it is one of them. */

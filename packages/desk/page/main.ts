@@ -343,9 +343,7 @@ async function open(isFirst = false, isBack = false): Promise<void> {
           onChange: refresh,
           onNews: pace.plan,
           announce,
-          notify: notifier.tell,
-          onSave: () => {},
-          onRefuse: () => {}
+          notify: notifier.tell
         },
         place.id
       )

@@ -384,6 +384,8 @@ t.test('articles are selected one by one or as a range, and a drag takes along a
   t.strictSame([finder.taken(four!).length, finder.taken(two!)], [3, [two]])
   finder.select(four!, false)
   t.strictSame(titles(), ['Brief 5', 'Brief 3'])
+  finder.unselect([five!, two!])
+  t.strictSame(titles(), ['Brief 3'])
   finder.unselect()
   t.strictSame(titles(), [])
   finder.select({ ...two!, item: { target_uuid: 'gone' } }, true)
