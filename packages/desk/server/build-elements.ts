@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { build, transform, type OutputFile, type Plugin } from 'esbuild'
+import { build, transform, type Plugin } from 'esbuild'
 import { hashOf, LANGUAGES, nameWith, type Language } from './built-page.ts'
-import { options, PAGE, textsOf } from './bundling.ts'
+import { linkScripts, options, PAGE, textsOf } from './bundling.ts'
 
 const ELEMENTS = join(import.meta.dirname, '../elements')
 
@@ -34,7 +34,7 @@ export async function buildElements(): Promise<BuiltElements> {
     KINDS.map((kind) => [
       kind,
       Object.fromEntries(
-        languages.map(({ language, names }) => [language, `./files/${names[kind]}`])
+        languages.map(({ language, names }) => [language, `./files/${names[`${kind}.js`]}`])
       )
     ])
   )
@@ -70,30 +70,9 @@ async function bundleLanguage(language: Language, clientName: string) {
     format: 'esm',
     plugins: [textsOf(language), clientAt(`./${clientName}`)]
   })
-  return { language, ...named(outputFiles, language) }
-}
-
-/** Gives the scripts of a language their names, also where they import each other. */
-function named(outputFiles: OutputFile[], language: Language) {
-  // They name each other, so each has the hash of all.
-  const hash = hashOf(outputFiles.map(({ text }) => text).join(''))
-  const names = Object.fromEntries(
-    outputFiles.map(({ path }) => {
-      const name = basename(path)
-      const part = name.startsWith('chunk-') ? name.slice(0, -'.js'.length) : basename(name, '.js')
-      return [name, nameWith(hash, `${part}-${language}.js`)]
-    })
-  )
-  const files = Object.fromEntries(
-    outputFiles.map(({ path, text }) => [
-      names[basename(path)]!,
-      text.replaceAll(/"\.\/([\w.-]+)"/g, (whole, name: string) =>
-        names[name] === undefined ? whole : `"./${names[name]}"`
-      )
-    ])
-  )
-  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, names[`${kind}.js`]!]))
-  return { files, names: kinds }
+  // esbuild's own hash in their names tells the chunks apart.
+  const linked = linkScripts(outputFiles, (name) => `${basename(name, '.js')}-${language}.js`)
+  return { language, ...linked }
 }
 
 /** Leaves the client to a script of its own. */

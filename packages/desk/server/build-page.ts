@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { build, type OutputFile } from 'esbuild'
 import { buildElements } from './build-elements.ts'
 import { hashOf, LANGUAGES, nameWith, type BuiltPage, type Language } from './built-page.ts'
-import { options, PAGE, textsOf } from './bundling.ts'
+import { linkScripts, options, PAGE, textsOf } from './bundling.ts'
 
 /**
  * Where the files are, as seen from the page: all addresses are relative, so that it works wherever
  * /desk is served.
  */
 const FILES = 'desk/files/'
+
+/** The scripts that the page loads. `main.js` only imports the page's. */
+const SCRIPT = /(?<![\\/]main)\.js$/
 
 /** What esbuild makes of the modules. */
 interface Bundles {
@@ -50,9 +53,12 @@ export async function buildPage(): Promise<BuiltPage> {
   const iconName = nameWith(hashOf(icon), 'icon.svg')
   const styleName = nameWith(hashOf(styles), 'desk.css')
   const languages = scripts.map(({ language, outputFiles, page }) => {
-    const { files, scriptName } = linkScripts(outputFiles, page)
-    const names = { 'desk.css': styleName, 'main.ts': scriptName }
-    return { files, page: [language, htmlOf(language, { early, icon, names })] as const }
+    const scripts = outputFiles.filter(({ path }) => SCRIPT.test(path))
+    const { files, names } = linkScripts(scripts, (name) =>
+      name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')
+    )
+    const places = { 'desk.css': styleName, 'main.ts': names[page]! }
+    return { files, page: [language, htmlOf(language, { early, icon, names: places })] as const }
   })
   return {
     pages: Object.fromEntries(languages.map(({ page }) => page)) as Record<Language, string>,
@@ -106,26 +112,6 @@ async function bundleScripts(language: Language, workerName: string): Promise<La
     plugins: [textsOf(language)]
   })
   return { language, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }
-}
-
-/** Gives the scripts of a language their names, also where they import each other. */
-function linkScripts(
-  outputFiles: OutputFile[],
-  page: string
-): { files: Record<string, string>; scriptName: string } {
-  const scripts = outputFiles
-    .map(({ path, text }) => ({ name: basename(path), text }))
-    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
-  // They name each other, so each has the hash of all.
-  const hash = hashOf(scripts.map(({ text }) => text).join(''))
-  const newName = (name: string) =>
-    nameWith(hash, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js'))
-  const withLinks = (text: string) =>
-    scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${newName(name)}"`), text)
-  return {
-    files: Object.fromEntries(scripts.map(({ name, text }) => [newName(name), withLinks(text)])),
-    scriptName: newName(page)
-  }
 }
 
 /** The page in a language. */
