@@ -21,7 +21,7 @@ t.before(() => {
 
 function installDesk(t: Test, project: string): string {
   const copy = emptyDirectory(t)
-  for (const path of ['package.json', 'tsconfig.json', 'packages/client', 'packages/desk', 'LICENSE']) {
+  for (const path of ['package.json', 'tsconfig.json', 'dev/build-module.ts', 'packages/client', 'packages/desk', 'LICENSE']) {
     cpSync(join(ROOT, path), join(copy, path), { recursive: true, filter: (from) => !/[\\/](?:dist|test)$/.test(from) })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
