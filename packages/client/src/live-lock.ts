@@ -2,6 +2,7 @@ import type { QuoinError } from './error.ts'
 import type { Field, Held } from './held.ts'
 import { createLive, type Live, type LiveState } from './live-state.ts'
 import type { AcquireOptions, Locks } from './locks.ts'
+import type { Holder } from './wire.ts'
 
 export interface LockState {
   /** What the user has typed; undefined while the user does not hold the field. */
@@ -10,6 +11,17 @@ export interface LockState {
    * Why the user does not hold the field, with `lock`: who does. While they hold it: why the text
    * is not in the lock, or not stored.
    */
+  error: QuoinError | undefined
+}
+
+/** A field as a page shows it, by the state of its lock and what is stored. */
+export interface ShownLock {
+  /** What is typed while the user holds the field, else what is stored. */
+  text: string
+  isHeld: boolean
+  /** Who has the field in the user's place. */
+  holder: Holder | undefined
+  /** As in `LockState`. */
   error: QuoinError | undefined
 }
 

@@ -7,7 +7,13 @@ export {
   type EditionState,
   type LiveEdition
 } from './live-edition.ts'
-export { liveLock, type LiveLock, type LockClient, type LockState } from './live-lock.ts'
+export {
+  liveLock,
+  type LiveLock,
+  type LockClient,
+  type LockState,
+  type ShownLock
+} from './live-lock.ts'
 export {
   liveOthers,
   type OthersClient,

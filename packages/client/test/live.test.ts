@@ -198,6 +198,15 @@ function openLock(t: Test) {
   return { ...stage, lock, ...followed(t, lock) }
 }
 
+/** A field that has the focus, and a text that the user has typed into it. */
+async function openTyped(t: Test) {
+  const [opened, made] = [openLock(t), createHeld()]
+  opened.lock.focus('stored')
+  await opened.last('acquire').resolve(made.held)
+  opened.lock.change('typed')
+  return { ...opened, ...made }
+}
+
 t.test('a field is locked while it has the focus, and its text kept until it is stored', async (t) => {
   const { lock, last, calls } = openLock(t)
   const { held, done } = createHeld()
@@ -299,11 +308,7 @@ t.test('a text that could not get into the lock is told until it is there', asyn
 })
 
 t.test('a field whose text could not be stored stays locked', async (t) => {
-  const { lock, last } = openLock(t)
-  const { held, done, failures } = createHeld()
-  lock.focus('stored')
-  await last('acquire').resolve(held)
-  lock.change('typed')
+  const { lock, done, failures } = await openTyped(t)
   await lock.blur(() => Promise.reject(failure('UNPROCESSABLE', 422)))
   t.match(lock.get(), { text: 'typed', error: { code: 'UNPROCESSABLE' } })
   lock.focus('stored')
@@ -314,11 +319,7 @@ t.test('a field whose text could not be stored stays locked', async (t) => {
 })
 
 t.test('who comes back while the text is stored goes on with the lock', async (t) => {
-  const { lock, last } = openLock(t)
-  const { held, done } = createHeld()
-  lock.focus('stored')
-  await last('acquire').resolve(held)
-  lock.change('typed')
+  const { lock, done } = await openTyped(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   const left = lock.blur(() => promise)
   lock.focus('stored')
@@ -357,11 +358,7 @@ t.test('a release that fails when the field is shown no longer is the client’s
 })
 
 t.test('a text is stored though its field is shown no longer, and the lock released', async (t) => {
-  const { lock, last, stop } = openLock(t)
-  const { held, done } = createHeld()
-  lock.focus('stored')
-  await last('acquire').resolve(held)
-  lock.change('typed')
+  const { lock, stop, done } = await openTyped(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   const left = lock.blur(() => promise)
   stop()

@@ -13,17 +13,10 @@ import {
   type LiveEdition,
   type LockClient,
   type OthersClient,
-  type OthersOptions
+  type OthersOptions,
+  type ShownLock
 } from '../../client/src/live.ts'
-import type {
-  Edition,
-  Field,
-  Holder,
-  LockedEntity,
-  NoLists,
-  Presence,
-  QuoinError
-} from '../../client/src/client.ts'
+import type { Edition, Field, LockedEntity, NoLists, Presence } from '../../client/src/client.ts'
 
 export interface LockOptions {
   /** The text as it is stored; it is shown while the user does not hold the field. */
@@ -33,17 +26,7 @@ export interface LockOptions {
 }
 
 /** A field, and what an input of it has. */
-export interface UsedLock {
-  /** What is typed while the user holds the field, else what is stored. */
-  text: string
-  isHeld: boolean
-  /** Who has the field in the user's place. */
-  holder: Holder | undefined
-  /**
-   * Why the user does not hold the field; while they hold it: why the text is not in the lock, or
-   * not stored.
-   */
-  error: QuoinError | undefined
+export interface UsedLock extends ShownLock {
   /** For an `input` or a `textarea`: `<input {...input} />`. */
   input: {
     value: string

@@ -22,17 +22,10 @@ import {
   type Live,
   type LiveEdition,
   type LockClient,
-  type OthersClient
+  type OthersClient,
+  type ShownLock
 } from '../../client/src/live.ts'
-import type {
-  Edition,
-  Field,
-  Holder,
-  LockedEntity,
-  NoLists,
-  Presence,
-  QuoinError
-} from '../../client/src/client.ts'
+import type { Edition, Field, LockedEntity, NoLists, Presence } from '../../client/src/client.ts'
 
 /** Each member of a state, as a ref. */
 export type Refs<State> = { readonly [Name in keyof State]: ComputedRef<State[Name]> }
@@ -45,17 +38,7 @@ export interface LockOptions {
 }
 
 /** A field, and what an input of it has. */
-export interface UsedLock {
-  /** What is typed while the user holds the field, else what is stored. */
-  text: ComputedRef<string>
-  isHeld: ComputedRef<boolean>
-  /** Who has the field in the user's place. */
-  holder: ComputedRef<Holder | undefined>
-  /**
-   * Why the user does not hold the field; while they hold it: why the text is not in the lock, or
-   * not stored.
-   */
-  error: ComputedRef<QuoinError | undefined>
+export interface UsedLock extends Refs<ShownLock> {
   /** For an `input` or a `textarea`: `<input v-bind="input">`. */
   input: ComputedRef<{
     value: string
