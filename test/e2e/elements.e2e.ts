@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { accessibleAnywhere } from './axe.ts'
-import { articleOf, button, newsroom, PICTURES, press, shows, until } from './harness.ts'
+import { articleOf, button, newsroom, PICTURES, press, shows, until, drag } from './harness.ts'
 import { seated } from './users.ts'
 
 const EXAMPLES = join(ROOT, 'packages/desk/examples')
@@ -99,6 +99,9 @@ for (const name of ['ready', 'saved', 'refused']) addEventListener('quoin-' + na
     ['saved', 'quoin-running-order', ['field_articles']],
     ['saved', 'quoin-running-order', ['field_articles']]
   ])
+  const rows = order.locator('ol > li')
+  await drag(rows.nth(0), rows.nth(2), 120, 'lower')
+  await until(async () => String(await ids()) === '4,2,9')
   t.equal(await page.getByLabel('Notiz').inputValue(), 'Aufmacher klären')
   t.equal(new URL(page.url()).hash, '')
 

@@ -6,17 +6,20 @@ import { ROOT } from '../../../test/app/fixtures/processes.ts'
 
 const DESK = join(ROOT, 'packages/desk')
 
-t.test('what other UIs import as the model has no view in it, and nothing that draws one', async (t) => {
+/** The modules that the model is made of, from packages/desk. */
+async function modules(): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [join(DESK, 'model.ts')],
     absWorkingDir: DESK,
     bundle: true,
     write: false,
-    format: 'esm',
-    metafile: true,
-    logLevel: 'silent'
+    metafile: true
   })
-  const inputs = Object.keys(metafile.inputs)
+  return Object.keys(metafile.inputs)
+}
+
+t.test('what other UIs import as the model has no view in it, and nothing that draws one', async (t) => {
+  const inputs = await modules()
   for (const name of [
     'field',
     'order',
@@ -43,14 +46,7 @@ t.test('what other UIs import as the model has no view in it, and nothing that d
 })
 
 t.test('the parts of the model and their neighbours never name a document or a window of their own', async (t) => {
-  const { metafile } = await build({
-    entryPoints: [join(DESK, 'model.ts')],
-    absWorkingDir: DESK,
-    bundle: true,
-    write: false,
-    metafile: true
-  })
-  const sources = Object.keys(metafile.inputs).filter((path) => path.startsWith('page/'))
+  const sources = (await modules()).filter((path) => path.startsWith('page/'))
   const DOM = /\b(?:document|navigator|location|sessionStorage)\b|\bnew (?:Event|CustomEvent)\b/
   const codeOf = (path: string) => readFileSync(join(DESK, path), 'utf8').replaceAll(/\/\*[^]*?\*\/|\/\/.*$|'[^'\n]*'/gm, '')
   t.ok(sources.length > 30)
