@@ -136,7 +136,6 @@ async function openProposal(
       sameId = present.find((other) => saysTheSame(other, sign))?.id
       return sameId === undefined ? withProposal(present, sign) : present
     })
-    return sameId
   } catch (error) {
     // An attempt without an answer may have been carried out. While the store does not take this
     // either, the text stays as long as the sign may.
@@ -147,6 +146,7 @@ async function openProposal(
   } finally {
     context.feed.readAgain(entity)
   }
+  return sameId
 }
 
 /** Whether two proposals are of one author, for one field, and say the same. */

@@ -65,6 +65,18 @@ for (const filterAccess of [true, false]) {
           `${as}: ${query}`
         )
         t.equal(found.body.meta.total, all.filter(isWanted).length, `${as}: the total of ${query}`)
+        const page = await desk.call('GET', `/api/collections/article?${query}&limit=2&offset=3&total=1`, { as })
+        t.strictSame(
+          [idsOf(page), page.body.meta.total],
+          [
+            all
+              .filter(isWanted)
+              .slice(3, 5)
+              .map(({ nid }) => nid[0].value),
+            found.body.meta.total
+          ],
+          `${as}: a page of ${query}`
+        )
       }
     }
   })

@@ -87,9 +87,9 @@ export interface SessionDeps {
   /** Tells the reader something of a field, outside of the page. */
   notify: (title: string, text: string, fieldName: string) => void
   /** Told that fields, or a running order, were saved from here. */
-  onSave?: (fieldNames: string[], etag: string | undefined) => void
+  onSave: (fieldNames: string[], etag: string | undefined) => void
   /** Told that a save from here was refused, for good. */
-  onRefuse?: (fieldNames: string[], error: QuoinError) => void
+  onRefuse: (fieldNames: string[], error: QuoinError) => void
 }
 
 export type Session = ReturnType<typeof createSession>
@@ -114,8 +114,8 @@ export function createSession(
     onNews,
     announce,
     notify,
-    onSave = () => {},
-    onRefuse = () => {}
+    onSave,
+    onRefuse
   }: SessionDeps,
   id: string
 ) {

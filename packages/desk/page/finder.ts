@@ -171,7 +171,7 @@ export function createFinder({
     const { signal } = aborter
     isReading = true
     try {
-      const { editions = [], placed = {}, locks, ...page } = await nextPage(pagesNow)
+      const { editions, placed = {}, locks, ...page } = await nextPage(pagesNow)
       const known = new Set(before.map(uuidOf))
       // A row that was saved meanwhile comes again.
       const rows = (editions as Edition[]).filter((row) => !known.has(keyOf(row)))
@@ -179,7 +179,7 @@ export function createFinder({
         resultIn(row, placed[keyOf(row)] ?? [], locks?.[keyOf(row)] ?? [])
       )
       results = [...before, ...fresh]
-      hasMore = page.hasMore === true
+      hasMore = page.hasMore
       failure = undefined
       if (!isQuiet) {
         announce(
@@ -340,14 +340,14 @@ export function createFinder({
     /** Shows the next rows. */
     async more(): Promise<void> {
       isQuiet = false
-      if (hasMore && !isReading && pages) await readOn(pages, results ?? [])
+      if (hasMore && !isReading) await readOn(pages!, results!)
     },
     /**
      * Selects an article, or no longer.
      * @param isRange whether all from the one that was pressed last on are meant
      */
     select(result: SearchResult, isOn: boolean, isRange = false): void {
-      const uuids = (results ?? []).map(uuidOf)
+      const uuids = results!.map(uuidOf)
       const to = uuids.indexOf(uuidOf(result))
       const from = isRange && pressed !== undefined ? uuids.indexOf(pressed) : to
       const range = uuids.slice(Math.min(from < 0 ? to : from, to), Math.max(from, to) + 1)
@@ -388,13 +388,13 @@ export function createFinder({
 }
 
 /** The next page that has rows, or the last one that was read. */
-async function nextPage(pages: ReturnType<FinderDeps['search']>): Promise<Partial<Page<Edition>>> {
-  let page: Partial<Page<Edition>> = {}
-  for (let read = 0; read < EMPTY_PAGES; read++) {
-    const { value } = await pages.next()
-    page = value ?? {}
-    if (!page.hasMore || page.editions?.length) break
-  }
+async function nextPage(pages: ReturnType<FinderDeps['search']>): Promise<Page> {
+  let page: Page
+  let read = 0
+  do {
+    page = (await pages.next()).value!
+    read++
+  } while (page.hasMore && page.editions.length === 0 && read < EMPTY_PAGES)
   return page
 }
 

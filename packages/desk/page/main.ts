@@ -343,7 +343,9 @@ async function open(isFirst = false, isBack = false): Promise<void> {
           onChange: refresh,
           onNews: pace.plan,
           announce,
-          notify: notifier.tell
+          notify: notifier.tell,
+          onSave: () => {},
+          onRefuse: () => {}
         },
         place.id
       )

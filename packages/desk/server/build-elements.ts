@@ -80,9 +80,7 @@ function clientAt(path: string): Plugin {
   return {
     name: 'one client',
     setup({ onResolve }) {
-      onResolve({ filter: CLIENT }, ({ kind }) =>
-        kind === 'entry-point' ? undefined : { path, external: true }
-      )
+      onResolve({ filter: CLIENT }, () => ({ path, external: true }))
     }
   }
 }

@@ -28,7 +28,7 @@ export interface McpMount {
  */
 export function mountMcp(
   fastify: FastifyInstance,
-  { factory, corsOrigins, resource, isAlwaysTaken = () => false }: McpMount
+  { factory, corsOrigins, resource, isAlwaysTaken }: McpMount
 ): void {
   const handler = createMcpHandler(({ authInfo }) => factory(exchangeIn(authInfo!)), {
     onerror: (err) => fastify.log.info({ err }, 'a message of MCP was refused')
@@ -42,10 +42,12 @@ export function mountMcp(
     config: {
       ...(resource && { resource }),
       // The body says which tool is called.
-      rateLimit: {
-        hook: 'preHandler' as const,
-        allowList: ({ body }: FastifyRequest) => isAlwaysTaken(body)
-      }
+      ...(isAlwaysTaken && {
+        rateLimit: {
+          hook: 'preHandler' as const,
+          allowList: ({ body }: FastifyRequest) => isAlwaysTaken(body)
+        }
+      })
     },
     onRequest: async (request: FastifyRequest) => refuseOtherOrigins(request, corsOrigins)
   }

@@ -37,9 +37,9 @@ export const closeEdition = defineTool({
         editor,
         options
       )
-      const findings = fittingRows((since ?? []).map(findingRow), ANSWER_MAX - HEAD_MAX)
+      const findings = since && fittingRows(since.map(findingRow), ANSWER_MAX - HEAD_MAX)
       return {
-        result: { saved: true, tag: etag, since: since && findings },
+        result: { saved: true, tag: etag, since: findings },
         done: { uuid, etag }
       }
     })
